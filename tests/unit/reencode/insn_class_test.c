@@ -1,199 +1,99 @@
 /*
- * Goal: what is kept of an instruction's head says of every other instruction with
- * that head what Zydis says of it.  Method: bytes at random, some of them made
- * branches, and every opcode of two maps with every ModR/M, decoded by way of what is
- * kept and by Zydis itself, in all modes.
+ * Goal: an instruction has the class that a decoder of Intel PT needs. Method: one row for
+ * each kind of transfer and each neighbour that is none, with the length and the distance
+ * that the SDM's opcode map gives; then every prefix of each row, which is cut off.
  */
-#include "tests/unit/pt/fake.h"
 #include "traces/reencode/input/insn_class.h"
 
-#include <Zydis/Zydis.h>
 #include <setjmp.h>
 #include <stdarg.h>
-#include <stdlib.h>
+#include <stddef.h>
 
 #include <cmocka.h>
 
-#define INSNS 300000
-
 static const struct {
-	ZydisMachineMode mode;
-	ZydisStackWidth width;
+	uint8_t bytes[8];
 	uint8_t bits;
-} modes[] = {
-	{ ZYDIS_MACHINE_MODE_LEGACY_16, ZYDIS_STACK_WIDTH_16, 16 },
-	{ ZYDIS_MACHINE_MODE_LEGACY_32, ZYDIS_STACK_WIDTH_32, 32 },
-	{ ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64, 64 },
+	enum insn_class_kind kind;
+	unsigned length;
+	int32_t distance;
+} rows[] = {
+	{ { 0x74, 0x10 }, 64, INSN_CLASS_COND, 2, 0x10 }, /* JZ */
+	{ { 0x0f, 0x84, 0xff, 0xff, 0xff, 0xff }, 64, INSN_CLASS_COND, 6, -1 },
+	{ { 0x0f, 0x84, 0xfe, 0xff }, 16, INSN_CLASS_COND, 4, -2 },
+	{ { 0xe2, 0xfe }, 64, INSN_CLASS_COND, 2, -2 },             /* LOOP */
+	{ { 0xe3, 0x7f }, 64, INSN_CLASS_COND, 2, 0x7f },           /* JRCXZ */
+	{ { 0xc7, 0xf8, 1, 0, 0, 0 }, 64, INSN_CLASS_PLAIN, 6, 1 }, /* XBEGIN */
+	{ { 0xeb, 0x80 }, 64, INSN_CLASS_JUMP, 2, -0x80 },
+	{ { 0xe9, 0, 0, 0, 0x80 }, 64, INSN_CLASS_JUMP, 5, INT32_MIN },
+	{ { 0xe8, 4, 3, 2, 1 }, 64, INSN_CLASS_CALL, 5, 0x01020304 },
+	{ { 0xe8, 4, 3, 2, 1 }, 32, INSN_CLASS_CALL, 5, 0x01020304 },
+	{ { 0xe8, 4, 3, 2, 1 }, 16, INSN_CLASS_CALL, 3, 0x0304 },
+	{ { 0xff, 0xe0 }, 64, INSN_CLASS_JUMP_INDIRECT, 2, 0 },
+	{ { 0xff, 0x25, 1, 0, 0, 0 }, 64, INSN_CLASS_JUMP_INDIRECT, 6, 0 },
+	{ { 0xff, 0xd0 }, 64, INSN_CLASS_CALL_INDIRECT, 2, 0 },
+	{ { 0xff, 0x15, 1, 0, 0, 0 }, 64, INSN_CLASS_CALL_INDIRECT, 6, 0 },
+	{ { 0xc3 }, 64, INSN_CLASS_RET, 1, 0 },
+	{ { 0xf2, 0xc3 }, 64, INSN_CLASS_RET, 2, 0 },
+	{ { 0xc2, 8, 0 }, 64, INSN_CLASS_RET, 3, 0 },
+	{ { 0xcb }, 64, INSN_CLASS_FAR, 1, 0 },       /* far RET */
+	{ { 0xff, 0x18 }, 64, INSN_CLASS_FAR, 2, 0 }, /* far CALL */
+	{ { 0xff, 0x28 }, 64, INSN_CLASS_FAR, 2, 0 }, /* far JMP */
+	{ { 0xea, 1, 0, 0, 0, 8, 0 }, 32, INSN_CLASS_FAR, 7, 0 },
+	{ { 0xcc }, 64, INSN_CLASS_FAR, 1, 0 }, /* INT3 */
+	{ { 0xcd, 0x80 }, 64, INSN_CLASS_FAR, 2, 0 },
+	{ { 0xce }, 32, INSN_CLASS_FAR, 1, 0 },                   /* INTO */
+	{ { 0xf1 }, 64, INSN_CLASS_FAR, 1, 0 },                   /* INT1 */
+	{ { 0x48, 0xcf }, 64, INSN_CLASS_FAR, 2, 0 },             /* IRETQ */
+	{ { 0x0f, 0x05 }, 64, INSN_CLASS_FAR, 2, 0 },             /* SYSCALL */
+	{ { 0x48, 0x0f, 0x07 }, 64, INSN_CLASS_FAR, 3, 0 },       /* SYSRET */
+	{ { 0x0f, 0x34 }, 64, INSN_CLASS_FAR, 2, 0 },             /* SYSENTER */
+	{ { 0x0f, 0x35 }, 64, INSN_CLASS_FAR, 2, 0 },             /* SYSEXIT */
+	{ { 0x0f, 0x01, 0xc2 }, 64, INSN_CLASS_FAR, 3, 0 },       /* VMLAUNCH */
+	{ { 0x0f, 0x01, 0xc3 }, 64, INSN_CLASS_FAR, 3, 0 },       /* VMRESUME */
+	{ { 0xf3, 0x0f, 0x01, 0xec }, 64, INSN_CLASS_FAR, 4, 0 }, /* UIRET */
+	{ { 0x0f, 0x22, 0xd8 }, 64, INSN_CLASS_MOV_CR3, 3, 0 },
+	{ { 0x0f, 0x22, 0xe0 }, 64, INSN_CLASS_PLAIN, 3, 0 }, /* to CR4 */
+	{ { 0x0f, 0x20, 0xd8 }, 64, INSN_CLASS_PLAIN, 3, 0 }, /* from CR3 */
+	{ { 0x90 }, 64, INSN_CLASS_PLAIN, 1, 0 },
+	{ { 0x48, 0x8b, 0x05, 1, 0, 0, 0 }, 64, INSN_CLASS_PLAIN, 7, 0 },
+	{ { 0xf3, 0xa4 }, 64, INSN_CLASS_PLAIN, 2, 0 }, /* REP MOVSB */
 };
 
-/* First bytes that random ones seldom are. */
-static const uint8_t starts[][3] = { { 0xe8 }, { 0xe9 }, { 0xeb }, { 0x74 },
-	{ 0x0f, 0x84 }, { 0x66, 0xe8 }, { 0xff, 0x15 }, { 0x48, 0x8b, 0x05 },
-	{ 0xc2 }, { 0xcd }, { 0x0f, 0x22, 0xd8 }, { 0x0f, 0x0f, 0xc1 },
-	{ 0xc7, 0xf8 }, { 0xe2 }, { 0x66, 0x0f, 0x84 }, { 0xc8 }, { 0xea },
-	{ 0x9a }, { 0xc5, 0xf1, 0xc2 }, { 0xf2, 0xe9 } };
-
 static void
-fill(uint8_t *bytes, uint64_t *dice)
-{
-	uint64_t draw = fake_random(dice);
-
-	for (unsigned i = 0; i < INSN_CLASS_BYTES_MAX; i++)
-		bytes[i] = (uint8_t)(fake_random(dice) >> 40);
-	if ((draw >> 32 & 1) == 0)
-		return;
-	for (unsigned i = 0; i < 3; i++)
-		if (starts[(draw >> 33) % TZ_ARRAY_LEN(starts)][i] != 0)
-			bytes[i] =
-			    starts[(draw >> 33) % TZ_ARRAY_LEN(starts)][i];
-}
-
-/* What Zydis itself says. */
-static void
-check(const ZydisDecoder *decoder, uint64_t class, const uint8_t *bytes,
-    unsigned count)
-{
-	ZydisDecodedInstruction insn;
-	bool good = ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
-	    decoder, ZYAN_NULL, bytes, count, &insn));
-
-	assert_int_equal(class != 0, good);
-	if (!good)
-		return;
-	assert_int_equal(insn_class_length(class), insn.length);
-	assert_int_equal(insn_class_distance(class, bytes),
-	    insn.raw.imm[0].is_relative ? insn.raw.imm[0].value.s : 0);
-	assert_int_equal(insn_class_kind(class) == INSN_CLASS_COND,
-	    insn.meta.category == ZYDIS_CATEGORY_COND_BR &&
-		insn.mnemonic != ZYDIS_MNEMONIC_XBEGIN);
-	assert_int_equal(insn_class_kind(class) == INSN_CLASS_CALL ||
-		insn_class_kind(class) == INSN_CLASS_CALL_INDIRECT,
-	    insn.meta.category == ZYDIS_CATEGORY_CALL &&
-		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == INSN_CLASS_JUMP ||
-		insn_class_kind(class) == INSN_CLASS_JUMP_INDIRECT,
-	    insn.meta.category == ZYDIS_CATEGORY_UNCOND_BR &&
-		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == INSN_CLASS_RET,
-	    insn.mnemonic == ZYDIS_MNEMONIC_RET &&
-		insn.meta.branch_type != ZYDIS_BRANCH_TYPE_FAR);
-	assert_int_equal(insn_class_kind(class) == INSN_CLASS_MOV_CR3,
-	    insn.mnemonic == ZYDIS_MNEMONIC_MOV &&
-		insn.opcode_map == ZYDIS_OPCODE_MAP_0F && insn.opcode == 0x22 &&
-		insn.raw.modrm.reg == 3);
-	if (insn.meta.branch_type == ZYDIS_BRANCH_TYPE_FAR)
-		assert_int_equal(insn_class_kind(class), INSN_CLASS_FAR);
-}
-
-static void
-a_head_says_what_zydis_says(void **state)
+each_row_has_its_class(void **state)
 {
 	(void)state;
-	for (size_t mode = 0; mode < TZ_ARRAY_LEN(modes); mode++) {
-		struct insn_class_table *table = calloc(1, sizeof(*table));
-		uint64_t dice = 1 + mode;
-		ZydisDecoder decoder;
-		uint8_t bytes[INSN_CLASS_BYTES_MAX];
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct insn_class class;
 
-		assert_non_null(table);
-		ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
-		for (unsigned n = 0; n < INSNS; n++) {
-			unsigned count = n % 16 != 0 ? INSN_CLASS_BYTES_MAX
-						     : 1 + n / 16 % 14;
+		assert_true(insn_class_decode(
+		    rows[i].bytes, rows[i].length, rows[i].bits, &class));
+		assert_int_equal(class.kind, rows[i].kind);
+		assert_int_equal(class.length, rows[i].length);
+		assert_int_equal(class.distance, rows[i].distance);
+	}
+}
 
-			fill(bytes, &dice);
-			check(&decoder,
-			    insn_class_of(
-				table, bytes, count, modes[mode].bits),
-			    bytes, count);
+static void
+what_is_cut_off_is_no_instruction(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)
+		for (unsigned n = 0; n < rows[i].length; n++) {
+			struct insn_class class;
+
+			assert_false(insn_class_decode(
+			    rows[i].bytes, n, rows[i].bits, &class));
 		}
-		free(table);
-	}
-}
-
-/* PREFIX, if it is not 0, REX and an opcode of 0F's map or the first; then at random. */
-static void
-put(uint8_t *bytes, uint64_t *dice, uint8_t prefix, uint8_t rex, bool two,
-    unsigned opcode, unsigned modrm)
-{
-	uint64_t draw[2] = { fake_random(dice), fake_random(dice) };
-	unsigned at = 0;
-
-	memcpy(bytes, draw, INSN_CLASS_BYTES_MAX);
-	if (prefix != 0)
-		bytes[at++] = prefix;
-	if (rex != 0)
-		bytes[at++] = rex;
-	if (two)
-		bytes[at++] = 0x0f;
-	bytes[at] = (uint8_t)opcode;
-	bytes[at + 1] = (uint8_t)modrm;
-}
-
-/* Every opcode of a map with every ModR/M and some REX. */
-static void
-sweep(size_t mode, uint8_t prefix, bool two)
-{
-	static const uint8_t rexes[] = { 0, 0x41, 0x44, 0x48, 0x4f };
-	size_t count = modes[mode].bits == 64 ? TZ_ARRAY_LEN(rexes) : 1;
-	struct insn_class_table *table = calloc(1, sizeof(*table));
-	uint8_t bytes[INSN_CLASS_BYTES_MAX];
-	uint64_t dice = 1u + prefix;
-	ZydisDecoder decoder;
-
-	assert_non_null(table);
-	ZydisDecoderInit(&decoder, modes[mode].mode, modes[mode].width);
-	for (unsigned n = 0; n < 256 * 256 * count; n++) {
-		put(bytes, &dice, prefix, rexes[n % count], two,
-		    n / (unsigned)count >> 8, n / (unsigned)count & 0xff);
-		check(&decoder,
-		    insn_class_of(
-			table, bytes, INSN_CLASS_BYTES_MAX, modes[mode].bits),
-		    bytes, INSN_CLASS_BYTES_MAX);
-	}
-	free(table);
-}
-
-static void
-registers_do_not_matter(void **state)
-{
-	static const uint8_t prefixes[] = { 0, 0x66, 0xf3, 0xf0, 0x67 };
-
-	(void)state;
-	for (size_t mode = 1; mode < TZ_ARRAY_LEN(modes); mode++)
-		for (size_t i = 0; i < TZ_ARRAY_LEN(prefixes); i++) {
-			sweep(mode, prefixes[i], false);
-			sweep(mode, prefixes[i], true);
-		}
-}
-
-/* The table is one for all modes: a head is another thing in each. */
-static void
-modes_are_told_apart(void **state)
-{
-	static const uint8_t bytes[INSN_CLASS_BYTES_MAX] = { 0xe8 };
-	struct insn_class_table *table = calloc(1, sizeof(*table));
-
-	(void)state;
-	assert_non_null(table);
-	for (unsigned n = 0; n < 4; n++) {
-		assert_int_equal(insn_class_length(insn_class_of(
-				     table, bytes, INSN_CLASS_BYTES_MAX, 16)),
-		    3);
-		assert_int_equal(insn_class_length(insn_class_of(
-				     table, bytes, INSN_CLASS_BYTES_MAX, 64)),
-		    5);
-	}
-	free(table);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_head_says_what_zydis_says),
-		cmocka_unit_test(registers_do_not_matter),
-		cmocka_unit_test(modes_are_told_apart),
+		cmocka_unit_test(each_row_has_its_class),
+		cmocka_unit_test(what_is_cut_off_is_no_instruction),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -77,63 +77,27 @@ code_blocks_is_whole(const struct code_blocks *blocks, uint64_t va)
 	return code_blocks_gather(blocks, va, bytes) == sizeof(bytes);
 }
 
-/* The memory at VA, if 15 bytes of it lie in what was found last; else NULL. */
-static inline const uint8_t *
-code_blocks_near(const struct code_blocks *blocks, uint64_t va)
-{
-	uint64_t at = va - blocks->span_va;
-
-	return at < blocks->span_bytes &&
-		blocks->span_bytes - at >= INSN_CLASS_BYTES_MAX
-	    ? blocks->span + at
-	    : NULL;
-}
-
-/*
- * The memory at VA, *COUNT bytes of it: 15, unless it ends before; in ROOM where it
- * is in two pieces.
- */
-static const uint8_t *
-code_blocks_fetch(
-    struct code_blocks *blocks, uint64_t va, uint8_t *room, unsigned *count)
-{
-	*count = INSN_CLASS_BYTES_MAX;
-	if (code_blocks_near(blocks, va) == NULL) {
-		blocks->span_va = va;
-		blocks->span_bytes = 0;
-		blocks->span = memory_image_at(
-		    blocks->image, va, &blocks->span_bytes);
-	}
-	if (code_blocks_near(blocks, va) != NULL)
-		return code_blocks_near(blocks, va);
-	*count = code_blocks_gather(blocks, va, room);
-	return room;
-}
-
 /* Makes the instruction at VA the last of BLOCK. */
 static const char *
 code_blocks_insn(
     struct code_blocks *blocks, struct code_block *block, uint64_t va)
 {
 	uint8_t bits = code_blocks_bits(&block->key);
-	uint8_t room[INSN_CLASS_BYTES_MAX];
-	unsigned count;
-	const uint8_t *bytes = code_blocks_fetch(blocks, va, room, &count);
-	uint64_t class;
+	uint8_t bytes[INSN_CLASS_BYTES_MAX];
+	unsigned count = code_blocks_gather(blocks, va, bytes);
+	struct insn_class class;
 
 	if (count == 0)
 		return "no image has memory there";
-	class = insn_class_of(&blocks->table, bytes, count, bits);
-	if (class == 0)
+	if (!insn_class_decode(bytes, count, bits, &class))
 		return "no instruction";
 	block->key = code_blocks_key(
 	    block->key.ip, va, code_blocks_count(&block->key), bits);
 	if (code_blocks_end(&block->key) != va)
 		return "a block with jumps over 512 GiB";
 	block->last &= CODE_BLOCKS_CALLS_MAX << CODE_BLOCKS_CALLS_SHIFT;
-	block->last |= (uint32_t)insn_class_kind(class) |
-	    insn_class_length(class) << 4;
-	block->distance = insn_class_distance(class, bytes);
+	block->last |= (uint32_t) class.kind | class.length << 4;
+	block->distance = class.distance;
 	return NULL;
 }
 
@@ -185,36 +149,15 @@ code_blocks_on(
 	return target;
 }
 
-/* Goes past instructions at *VA that are known to be no transfers, up to the last of LEFT. */
-static inline unsigned
-code_blocks_past(
-    const struct code_blocks *blocks, uint64_t *va, uint8_t bits, unsigned left)
-{
-	for (; left > 1; left--) {
-		const uint8_t *bytes = code_blocks_near(blocks, *va);
-		uint64_t kept = bytes == NULL
-		    ? 0
-		    : insn_class_kept(
-			  &blocks->table, insn_class_first(bytes), bits);
-
-		if (kept == 0 || insn_class_kind(kept) != INSN_CLASS_PLAIN)
-			break;
-		*va += insn_class_length(kept);
-	}
-	return left;
-}
-
 /* Walks BLOCK from its first instruction to its last. */
 static const char *
 code_blocks_through(
     struct code_blocks *blocks, struct code_block *block, uint64_t *at)
 {
-	uint8_t bits = code_blocks_bits(&block->key);
 	const char *text = NULL;
 	uint64_t va = block->key.ip;
 
 	for (unsigned left = code_blocks_count(&block->key);; left--) {
-		left = code_blocks_past(blocks, &va, bits, left);
 		text = code_blocks_insn(blocks, block, va);
 		*at = va;
 		if (text != NULL || left <= 1)

@@ -38,15 +38,12 @@ struct code_blocks {
 	struct code_block *block;         /* [0] is none */
 	uint32_t block_count, block_room; /* [0] counts */
 	const struct memory_image *image;
-	struct insn_class_table table;
 	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
 	size_t slot_count;
 	/* For each block with direct calls how many, then the addresses after them. */
 	uint64_t *call;
 	size_t call_count, call_room;
-	uint64_t insns;      /* in all blocks */
-	const uint8_t *span; /* memory that was found last */
-	uint64_t span_va, span_bytes;
+	uint64_t insns; /* in all blocks */
 };
 
 static inline struct code_block *
