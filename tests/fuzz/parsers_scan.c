@@ -116,7 +116,7 @@ read_scan(const uint8_t *data, size_t bytes)
 	pt_pkt_free_decoder(decoder);
 	TZ_ASSERT(trace_stats_read(&stats, stream, count));
 	trace_stats_cbr(&stats, count / 2);
-	trace_stats_mark_index(&stats, count / 2, 0);
+	trace_stats_mark_index(&stats, count / 2);
 	trace_stats_free(&stats);
 	free(stream);
 }

@@ -35,64 +35,21 @@ struct piece {
 	uint64_t offset; /* in it */
 };
 
-/* The files that the images of a capture have in common, each read once. */
-struct memory_files {
-	unsigned images;
-	struct content *content;
-	size_t content_count, content_room;
-	struct pt_image_section_cache *cache; /* libipt's, NULL: not yet needed */
-};
-
 struct memory_image {
 	struct piece *piece; /* by address, without overlap */
 	size_t piece_count, piece_room;
-	struct memory_files *files;
+	struct content *content; /* each file once */
+	size_t content_count, content_room;
 	size_t loaded; /* index of the content that was asked for last */
+	/* libipt's; NULL: not yet needed. */
 	struct pt_image *libipt;
+	struct pt_image_section_cache *cache;
 };
 
 struct memory_image *
 memory_image_create(void)
 {
-	struct memory_image *image = calloc(1, sizeof(*image));
-	struct memory_files *files = calloc(1, sizeof(*files));
-
-	if (image == NULL || files == NULL) {
-		free(image);
-		free(files);
-		return NULL;
-	}
-	files->images = 1;
-	image->files = files;
-	return image;
-}
-
-struct memory_image *
-memory_image_create_beside(struct memory_image *other)
-{
-	struct memory_image *image = calloc(1, sizeof(*image));
-
-	if (image == NULL)
-		return NULL;
-	image->files = other->files;
-	image->files->images++;
-	return image;
-}
-
-static void
-memory_files_destroy(struct memory_files *files)
-{
-	if (files->cache != NULL)
-		pt_iscache_free(files->cache);
-	for (size_t i = 0; i < files->content_count; i++) {
-		if (files->content[i].count != 0)
-			munmap(files->content[i].bytes,
-			    (size_t)files->content[i].count);
-		close(files->content[i].fd);
-		free(files->content[i].path);
-	}
-	free(files->content);
-	free(files);
+	return calloc(1, sizeof(struct memory_image));
 }
 
 void
@@ -102,8 +59,16 @@ memory_image_destroy(struct memory_image *image)
 		return;
 	if (image->libipt != NULL)
 		pt_image_free(image->libipt);
-	if (--image->files->images == 0)
-		memory_files_destroy(image->files);
+	if (image->cache != NULL)
+		pt_iscache_free(image->cache);
+	for (size_t i = 0; i < image->content_count; i++) {
+		if (image->content[i].count != 0)
+			munmap(image->content[i].bytes,
+			    (size_t)image->content[i].count);
+		close(image->content[i].fd);
+		free(image->content[i].path);
+	}
+	free(image->content);
 	free(image->piece);
 	free(image);
 }
@@ -162,8 +127,8 @@ memory_image_keep(
 static bool
 memory_image_again(struct memory_image *image, const char *path)
 {
-	for (size_t i = 0; i < image->files->content_count; i++)
-		if (strcmp(image->files->content[i].path, path) == 0) {
+	for (size_t i = 0; i < image->content_count; i++)
+		if (strcmp(image->content[i].path, path) == 0) {
 			image->loaded = i;
 			return true;
 		}
@@ -175,7 +140,6 @@ static int
 memory_image_load(struct memory_image *image, const char *path,
     const uint8_t **bytes, uint64_t *count, struct tz_error *err)
 {
-	struct memory_files *files = image->files;
 	uint8_t *read = NULL;
 	uint64_t read_bytes;
 	int error;
@@ -184,18 +148,18 @@ memory_image_load(struct memory_image *image, const char *path,
 		error = memory_image_read(path, &read, &read_bytes, err);
 		if (error != 0)
 			return error;
-		if (!GROW(files->content, files->content_room,
-			files->content_count + 1) ||
-		    !memory_image_keep(&files->content[files->content_count],
+		if (!GROW(image->content, image->content_room,
+			image->content_count + 1) ||
+		    !memory_image_keep(&image->content[image->content_count],
 			path, read, read_bytes)) {
 			free(read);
 			return tz_error(err, TZ_EIO, "%s: out of memory", path);
 		}
 		free(read);
-		image->loaded = files->content_count++;
+		image->loaded = image->content_count++;
 	}
-	*bytes = files->content[image->loaded].bytes;
-	*count = files->content[image->loaded].count;
+	*bytes = image->content[image->loaded].bytes;
+	*count = image->content[image->loaded].count;
 	return 0;
 }
 
@@ -312,7 +276,7 @@ memory_image_at(const struct memory_image *image, uint64_t va, uint64_t *left)
 		return NULL;
 	piece = &image->piece[index];
 	*left = piece->bytes - (va - piece->va);
-	return image->files->content[piece->content].bytes + piece->offset +
+	return image->content[piece->content].bytes + piece->offset +
 	    (va - piece->va);
 }
 
@@ -479,38 +443,26 @@ memory_image_add_section(struct memory_image *image, const struct piece *piece)
 	int isid;
 
 	snprintf(path, sizeof(path), "/proc/self/fd/%d",
-	    image->files->content[piece->content].fd);
+	    image->content[piece->content].fd);
 	isid = pt_iscache_add_file(
-	    image->files->cache, path, piece->offset, piece->bytes, piece->va);
+	    image->cache, path, piece->offset, piece->bytes, piece->va);
 	if (isid < 0)
 		return isid;
-	return pt_image_add_cached(
-	    image->libipt, image->files->cache, isid, NULL);
-}
-
-/* libipt's cache of sections, which all images use. */
-static int
-memory_files_cache(struct memory_files *files)
-{
-	if (files->cache != NULL)
-		return 0;
-	files->cache = pt_iscache_alloc(NULL);
-	return files->cache == NULL
-	    ? -pte_nomem
-	    : pt_iscache_set_limit(files->cache, MEMORY_IMAGE_CACHE_BYTES);
+	return pt_image_add_cached(image->libipt, image->cache, isid, NULL);
 }
 
 struct pt_image *
 memory_image_image(struct memory_image *image, struct tz_error *err)
 {
-	int status = 0;
+	int status = -pte_nomem;
 
 	if (image->libipt != NULL)
 		return image->libipt;
 	image->libipt = pt_image_alloc(NULL);
-	status = memory_files_cache(image->files);
-	if (image->libipt == NULL)
-		status = -pte_nomem;
+	image->cache = pt_iscache_alloc(NULL);
+	if (image->libipt != NULL && image->cache != NULL)
+		status = pt_iscache_set_limit(
+		    image->cache, MEMORY_IMAGE_CACHE_BYTES);
 	for (size_t i = 0; status >= 0 && i < image->piece_count; i++)
 		status = memory_image_add_section(image, &image->piece[i]);
 	if (status >= 0)

@@ -23,9 +23,6 @@ int memory_image_read(
 struct memory_image *memory_image_create(void);
 void memory_image_destroy(struct memory_image *image);
 
-/* The same; the two images read a file that both have once.  NULL: out of memory. */
-struct memory_image *memory_image_create_beside(struct memory_image *other);
-
 /*
  * Adds what SPEC names: DUMP@ADDR (bytes from a hexadecimal address on),
  * PAGES@ADDRLIST (pages of 4096 bytes and a file of as many 64-bit addresses; an

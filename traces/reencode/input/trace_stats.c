@@ -268,16 +268,10 @@ trace_stats_psb_index(const struct trace_stats *stats, uint64_t offset)
 }
 
 size_t
-trace_stats_mark_index(
-    const struct trace_stats *stats, uint64_t offset, size_t near)
+trace_stats_mark_index(const struct trace_stats *stats, uint64_t offset)
 {
-	const struct trace_stats_mark *mark = stats->mark;
-
-	if (near < stats->mark_count && mark[near].offset >= offset &&
-	    (near == 0 || mark[near - 1].offset < offset))
-		return near;
 	return trace_stats_index(
-	    mark, stats->mark_count, sizeof(*mark), offset);
+	    stats->mark, stats->mark_count, sizeof(*stats->mark), offset);
 }
 
 uint8_t

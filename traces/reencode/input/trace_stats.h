@@ -77,8 +77,7 @@ uint8_t trace_stats_cbr(const struct trace_stats *stats, uint64_t offset);
 /* Index of the first PSB at or after OFFSET; their count: there is none. */
 size_t trace_stats_psb_index(const struct trace_stats *stats, uint64_t offset);
 
-/* The same of marks; NEAR: where it may be. */
-size_t trace_stats_mark_index(
-    const struct trace_stats *stats, uint64_t offset, size_t near);
+/* The same of marks. */
+size_t trace_stats_mark_index(const struct trace_stats *stats, uint64_t offset);
 
 #endif

@@ -33,7 +33,6 @@ struct replay {
 	bool failed;      /* out of memory; .ended then */
 	bool ended;       /* nothing more can be driven */
 	struct pkt_parser guide; /* up to the last event that needed packets */
-	size_t next_mark; /* after the one that it was led to last, to be tried */
 	struct unit_driver_state vmx;
 	uint64_t look_base; /* trace offset + phase of some look at the counter */
 	uint64_t late;      /* of a PSB that is due, before the last overflow */

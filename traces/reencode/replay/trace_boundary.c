@@ -125,12 +125,10 @@ trace_boundary_guide(
 
 	TZ_ASSERT(kind == PKT_PGD || kind == PKT_OVF);
 	do {
-		size_t mark = trace_stats_mark_index(
-		    stats, guide->offset, replay->next_mark);
+		size_t mark = trace_stats_mark_index(stats, guide->offset);
 
 		if (mark == stats->mark_count)
 			return false;
-		replay->next_mark = mark + 1;
 		guide->offset = stats->mark[mark].offset;
 		guide->last_ip = stats->mark[mark].last_ip;
 		if (!pkt_next(guide, &packet))
