@@ -257,7 +257,7 @@ code_blocks_add(struct code_blocks *blocks,
 }
 
 struct code_block *
-code_block(struct code_blocks *blocks, struct code_block *before,
+code_blocks_find(struct code_blocks *blocks, struct code_block *before,
     const struct code_blocks_key *wanted, const char **text, uint64_t *at)
 {
 	uint32_t from = (uint32_t)(before - code_blocks_at(blocks, 0));

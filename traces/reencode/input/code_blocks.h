@@ -21,15 +21,12 @@ struct code_blocks_key {
 #define CODE_BLOCKS_REACH_BITS 40
 #define CODE_BLOCKS_BITS_SHIFT 56
 
-/* Small, since there are many and they are looked at often: see code_blocks_kind() and so on. */
+/* 32 bytes, since there are many: read it with the functions below. */
 struct code_block {
 	struct code_blocks_key key;
-	/*
-	 * Index of what came after it last, 0: nothing; [1]: right after it in memory.
-	 * Of a conditional branch: where it may lead, see code_block().
-	 */
+	/* Index of the block that came after it last: [1] at the next address, or [0]. */
 	uint32_t next[2];
-	int32_t distance; /* from after the last instruction to its target */
+	int32_t distance; /* from the end of the last instruction to its target */
 	uint32_t
 	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
 };
@@ -62,16 +59,6 @@ code_blocks_none(const struct code_blocks *blocks)
 /* IMAGE must outlive the result.  NULL: out of memory. */
 struct code_blocks *code_blocks_create(const struct memory_image *image);
 void code_blocks_destroy(struct code_blocks *blocks);
-
-/*
- * The block that is WANTED, valid up to the next call that returns one; BEFORE is the
- * one before it, or code_blocks_none() where it is not known to lead there: the two are linked,
- * and the link is trusted.  NULL where the image's instructions say otherwise: *TEXT says how
- * (static text), *AT where; BEFORE is then still valid.
- */
-struct code_block *code_block(struct code_blocks *blocks,
-    struct code_block *before, const struct code_blocks_key *wanted,
-    const char **text, uint64_t *at);
 
 /* The COUNT instructions from IP to END_IP; of those that are farther, no block. */
 static inline struct code_blocks_key
@@ -149,15 +136,26 @@ code_blocks_is(
 		   (block->key.rest ^ wanted->rest)) == 0;
 }
 
-/* The same as code_block() where it came after BEFORE last, else NULL. */
-static inline struct code_block *
-code_blocks_again(const struct code_blocks *blocks,
-    const struct code_block *before, const struct code_blocks_key *wanted)
-{
-	bool behind = wanted->ip == code_blocks_nlip(before);
-	struct code_block *block = code_blocks_at(blocks, before->next[behind]);
+/* code_block(), where BEFORE does not show it. */
+struct code_block *code_blocks_find(struct code_blocks *blocks,
+    struct code_block *before, const struct code_blocks_key *wanted,
+    const char **text, uint64_t *at);
 
-	return code_blocks_is(block, wanted) ? block : NULL;
+/*
+ * The block that is WANTED, valid up to the next call; BEFORE, which only makes it faster,
+ * is the block returned last.  NULL where the image's instructions say otherwise: *TEXT
+ * says how (static text), *AT where; BEFORE is then still valid.
+ */
+static inline struct code_block *
+code_block(struct code_blocks *blocks, struct code_block *before,
+    const struct code_blocks_key *wanted, const char **text, uint64_t *at)
+{
+	bool next = wanted->ip == code_blocks_nlip(before);
+	struct code_block *block = code_blocks_at(blocks, before->next[next]);
+
+	return code_blocks_is(block, wanted)
+	    ? block
+	    : code_blocks_find(blocks, before, wanted, text, at);
 }
 
 /* Are there as many bytes at VA as an instruction may have? */

@@ -218,68 +218,23 @@ flow_calls(struct replay *replay, const struct code_block *block)
 		pt_unit_fast_call(unit, call[n]);
 }
 
-/*
- * A conditional branch, the last block's last instruction, goes to IP, where it went
- * before.  False: more than its outcome is to be told of, or it is none.
- */
-static inline bool
-flow_cond_again(struct replay *replay, uint64_t ip)
-{
-	const struct code_block *last = replay->last;
-	bool taken = ip != code_blocks_nlip(last);
-
-	if (code_blocks_kind(last) != INSN_CLASS_COND || !replay->has_last ||
-	    (replay->config.watched && replay->quiet == 0) ||
-	    !flow_steady(replay, ip))
-		return false;
-	replay->quiet -= replay->config.watched;
-	if (last->distance == 0)
-		taken = flow_outcome(replay);
-	replay->at.ip = ip;
-	flow_cond(replay, taken);
-	return true;
-}
-
-/*
- * Drives the last block's last instruction to the block that is WANTED, which is BLOCK
- * or, if that is NULL, to be found; NULL: it cannot.  Only what leads there is remembered
- * as what came before: flow_cond_again() trusts it.
- */
-static struct code_block *
-flow_block_anew(struct replay *replay, struct code_block *block,
-    const struct code_blocks_key *wanted)
-{
-	struct code_blocks *blocks = replay->config.blocks;
-	struct code_block *before = replay->has_last ? replay->last
-						     : code_blocks_none(blocks);
-	const char *text = NULL;
-	uint64_t at = 0;
-
-	if (!replay->running)
-		return NULL;
-	flow_follow(replay, wanted->ip);
-	if (block != NULL)
-		return block;
-	if (replay->ended)
-		before = code_blocks_none(blocks);
-	block = code_block(blocks, before, wanted, &text, &at);
-	if (block == NULL)
-		report_wrong(replay, text, at);
-	return block;
-}
-
 /* The flow goes on with the block that is WANTED; false: it cannot. */
 static inline bool
 flow_block(struct replay *replay, const struct code_blocks_key *wanted)
 {
-	struct code_block *block = code_blocks_again(
-	    replay->config.blocks, replay->last, wanted);
+	struct code_block *block;
+	const char *text = NULL;
+	uint64_t at = 0;
 
 	replay->entered = false;
-	if (block == NULL || !flow_cond_again(replay, wanted->ip)) {
-		block = flow_block_anew(replay, block, wanted);
-		if (block == NULL)
-			return false;
+	if (!replay->running)
+		return false;
+	flow_follow(replay, wanted->ip);
+	block = code_block(
+	    replay->config.blocks, replay->last, wanted, &text, &at);
+	if (block == NULL) {
+		report_wrong(replay, text, at);
+		return false;
 	}
 	if (code_blocks_has_calls(block))
 		flow_calls(replay, block);
