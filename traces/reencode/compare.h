@@ -1,7 +1,7 @@
 /*
- * Two packet streams side by side: the trace, which is in memory, and the unit's
- * output, which comes in pieces.  Bytes that are equal need no look at packets;
- * from the first byte that is not on, packets are compared in the form asked for.
+ * Compares two packet streams: the trace, which is in memory, and the unit's output, which
+ * comes in pieces.  As long as the bytes are equal no packet is read; from the first byte
+ * that differs on, packets are compared in the form that the caller chose.
  */
 #ifndef TOPAZ_TRACES_REENCODE_COMPARE_H
 #define TOPAZ_TRACES_REENCODE_COMPARE_H
@@ -15,7 +15,7 @@ enum compare_form {
 	 */
 	COMPARE_CANONICAL,
 	COMPARE_STRICT, /* all packets but PAD, byte for byte */
-	COMPARE_BYTES,  /* everything, at the same offset */
+	COMPARE_BYTES,  /* all bytes, at the same offsets */
 };
 
 #define COMPARE_PACKET_BYTES 16
@@ -28,7 +28,7 @@ struct compare_difference {
 	uint8_t ours[COMPARE_PACKET_BYTES];
 	uint64_t ours_bytes;
 	uint64_t ours_offset; /* as if equal up to there */
-	/* A PSB is what differs, or what comes after PADs that do. */
+	/* The packet that differs is a PSB, or PADs and the next packet is a PSB. */
 	bool theirs_psb, ours_psb;
 	bool pad; /* one of the two packets is a PAD */
 };
@@ -37,23 +37,23 @@ struct compare_difference {
 struct compare_side {
 	struct pkt_parser parser;
 	struct pkt packet; /* the last one */
-	uint64_t left_out;
-	unsigned bits;  /* outcomes of .packet that are still to come */
-	uint64_t value; /* of .packet, or that of the last outcome */
-	bool drop_fup;  /* the next FUP belongs to what is left out */
-	uint64_t exec;  /* payload of the last MODE.Exec */
+	uint64_t left_out; /* kinds of packets, see compare_begin() */
+	unsigned bits;     /* outcomes of .packet that were not compared yet */
+	uint64_t value;    /* of .packet, or of its last outcome */
+	bool drop_fup; /* the next FUP belongs to a packet that is left out */
+	uint64_t exec; /* payload of the last MODE.Exec */
 	bool exec_known;
 };
 
 struct compare {
 	enum compare_form form;
 	const uint8_t *bytes;
-	uint64_t count, whole; /* up to a limit; all of them */
+	uint64_t count, whole; /* bytes to compare; bytes of the trace */
 	uint64_t left_out;
-	uint64_t start;    /* of this stretch in the trace */
-	uint64_t at;       /* in the trace: equal up to here, byte for byte */
-	uint64_t boundary; /* a packet ends there, not after .at */
-	bool apart;        /* the bytes are not equal: packets are compared */
+	uint64_t start;    /* trace offset of compare_start() */
+	uint64_t at;       /* trace offset up to which all bytes are equal */
+	uint64_t boundary; /* end of a packet, at or before .at */
+	bool apart;        /* a byte differed: packets are compared */
 	bool limited;      /* output after .count is not compared */
 	struct compare_side theirs, ours;
 	uint8_t *own; /* output from .boundary on, while apart */
@@ -64,33 +64,33 @@ struct compare {
 };
 
 /*
- * LEFT_OUT: a set of kinds (enum pkt_kind) that are in the trace but not what the unit
- * was asked for; ignored in every form but bytes.
+ * LEFT_OUT: the set of kinds (enum pkt_kind) that the trace has and the unit cannot send.
+ * Every form but COMPARE_BYTES ignores them.
  */
 void compare_begin(struct compare *compare, enum compare_form form,
     const uint8_t *bytes, uint64_t count, uint64_t left_out);
 void compare_end(struct compare *compare);
 
-/* The unit's output goes on where the trace is at OFFSET. */
+/* The next byte of output belongs to trace offset OFFSET. */
 void compare_start(struct compare *compare, uint64_t offset);
 
-/* COUNT bytes more of output; WHOLE: they end where a packet ends. */
+/* Compares COUNT more bytes of output; WHOLE: a packet ends with them. */
 void compare_feed(
     struct compare *compare, const uint8_t *bytes, uint64_t count, bool whole);
 
-/* Until compare_start(): the output is not compared with what is after END. */
+/* Until the next compare_start(), output after trace offset END is not compared. */
 void compare_limit(struct compare *compare, uint64_t end);
 
-/* The output of this stretch is over: so must be the trace up to END. */
+/* The output since compare_start() is complete: it must reach trace offset END. */
 void compare_stop(struct compare *compare, uint64_t end);
 
 /*
- * The outcome in the trace, 0 or 1, of the branch that comes after PENDING ones
- * which the unit has not sent; -1: the trace has none there.
+ * The outcome that the trace has for the next conditional branch, 0 or 1, where PENDING
+ * outcomes before it were not sent yet; -1: the trace has no outcome there.
  */
 int compare_outcome(const struct compare *compare, unsigned pending);
 
-/* Where in the trace the output has come to, as far as it is equal. */
+/* The trace offset up to which the output was compared and is equal. */
 uint64_t compare_offset(const struct compare *compare);
 
 #endif

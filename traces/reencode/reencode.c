@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Trace that is driven again and again to find what a counter held. */
+/* Bytes of trace that are replayed again to find PacketByteCnt. */
 #define REENCODE_WIDEN_BYTES (UINT64_C(8) << 20)
 
 /* Family and model of CPUID.1:EAX. */
@@ -42,7 +42,7 @@ reencode_nearest(uint32_t signature)
 	return best;
 }
 
-/* libipt knows no PEBS blocks: they become PADs in a copy.  NULL: no memory. */
+/* A copy of the trace in which PEBS blocks, unknown to libipt, are PADs.  NULL: no memory. */
 static uint8_t *
 reencode_blank(const uint8_t *bytes, uint64_t count)
 {
@@ -68,7 +68,7 @@ reencode_blank(const uint8_t *bytes, uint64_t count)
 	return copy;
 }
 
-/* What was inferred of how the processor sends packets. */
+/* Notes what was inferred of how the processor sends packets. */
 static void
 reencode_note_packets(struct search *search)
 {
@@ -99,7 +99,7 @@ reencode_note_packets(struct search *search)
 		    result->replay.clock_jumps);
 }
 
-/* And of its state and its errata. */
+/* Notes what was inferred of its state and its errata. */
 static void
 reencode_note_state(struct search *search)
 {
@@ -145,7 +145,7 @@ reencode_note_state(struct search *search)
 		    replay->toggles);
 }
 
-/* How much was driven, and whether that is all of it and equal. */
+/* How much was replayed, and whether all of it is equal. */
 static void
 reencode_judge(struct search *search)
 {
@@ -170,8 +170,8 @@ reencode_judge(struct search *search)
 	result->distinct_blocks = search->replay.blocks->block_count - 1;
 	result->distinct_insns = search->replay.blocks->insns;
 	/*
-	 * Event Trace tells of transfers without a branch; a packet of the first PSB+
-	 * may differ before there is any.
+	 * A trace of events alone has no block; and a packet of the first PSB+ may
+	 * differ before the first block.
 	 */
 	result->nothing = replay->blocks == 0 &&
 	    !(replay->difference.found &&
@@ -180,8 +180,8 @@ reencode_judge(struct search *search)
 }
 
 /*
- * Where a branch leaves a range without an IP it takes the ranges to know which; those
- * out of the packets are but as wide as may be.
+ * Where branches leave a range without an IP, the result depends on the exact ranges,
+ * which the packets do not give.
  */
 static bool
 reencode_needs_ranges(const struct search *search)

@@ -1,6 +1,6 @@
 /*
- * A trace captured anywhere, made again: its flow is recovered, fed to the PT
- * unit, and the unit's packets are compared with the trace's.
+ * Re-encodes a captured trace: its control flow is recovered and reported to the PT unit
+ * of emu/pt, and the unit's packets are compared with those of the trace.
  */
 #ifndef TOPAZ_TRACES_REENCODE_REENCODE_H
 #define TOPAZ_TRACES_REENCODE_REENCODE_H
@@ -10,19 +10,20 @@
 #include <stdio.h>
 
 /*
- * Re-encodes COUNT bytes that ran in the memory of IMAGE.  -TZ_EUSAGE: the
- * profile refuses IA32_RTIT_CTL or a range; -TZ_EFORMAT: ranges are needed and
- * cannot be inferred; -TZ_EIO.  The result is to be freed after success.
+ * Re-encodes the COUNT BYTES of a trace of the code in IMAGE.  -TZ_EUSAGE: the profile
+ * refuses IA32_RTIT_CTL or a range; -TZ_EFORMAT: ranges are needed and cannot be inferred,
+ * or libipt refuses the image; -TZ_EIO: out of memory.  After success the caller frees
+ * RESULT with reencode_result_free().
  */
 int reencode_trace(const uint8_t *bytes, uint64_t count,
     struct memory_image *image, const struct reencode_options *options,
     struct reencode_result *result, struct tz_error *err);
 
-/* Writes RESULT as text. */
+/* Writes RESULT as text; BYTES is the trace. */
 void reencode_print(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file);
 
-/* The profile whose processor is nearest to SIGNATURE. */
+/* The CPU model with Intel PT whose family and model are nearest to SIGNATURE (CPUID.1:EAX). */
 const struct profile *reencode_nearest(uint32_t signature);
 
 #endif

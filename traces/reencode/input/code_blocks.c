@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Blocks that there is room for at first, and at most; and slots at first. */
+/* Room for blocks at first and at most; slots at first. */
 #define CODE_BLOCKS_BLOCKS     (UINT32_C(1) << 15)
 #define CODE_BLOCKS_BLOCKS_MAX (UINT32_C(1) << 31)
 #define CODE_BLOCKS_SLOTS      8192
@@ -23,7 +23,7 @@ code_blocks_create(const struct memory_image *image)
 	blocks->image = image;
 	blocks->slot_count = CODE_BLOCKS_SLOTS;
 	blocks->slot = calloc(blocks->slot_count, sizeof(*blocks->slot));
-	/* What is not yet used of it costs no memory. */
+	/* The host gives memory only to pages that are used. */
 	blocks->block = malloc(CODE_BLOCKS_BLOCKS * sizeof(struct code_block));
 	blocks->block_room = CODE_BLOCKS_BLOCKS;
 	blocks->block_count = 1;
@@ -47,7 +47,7 @@ code_blocks_destroy(struct code_blocks *blocks)
 	free(blocks);
 }
 
-/* Bytes at VA, which may lie in two pieces; returns how many of 15. */
+/* Copies up to 15 bytes at VA, which may be in two pieces; returns how many. */
 static unsigned
 code_blocks_gather(
     const struct code_blocks *blocks, uint64_t va, uint8_t *bytes)
@@ -127,10 +127,7 @@ code_blocks_call(
 	return code_blocks_add_call(blocks, nlip) ? NULL : "out of memory";
 }
 
-/*
- * Where the last instruction of BLOCK leads if it is one that a block may run
- * through; *TEXT where it is not.
- */
+/* The instruction after BLOCK's last one, if a block may continue there; else sets *TEXT. */
 static uint64_t
 code_blocks_on(
     struct code_blocks *blocks, struct code_block *block, const char **text)
@@ -149,7 +146,7 @@ code_blocks_on(
 	return target;
 }
 
-/* Walks BLOCK from its first instruction to its last. */
+/* Decodes BLOCK; *AT is the address of the instruction that *TEXT, the result, is about. */
 static const char *
 code_blocks_through(
     struct code_blocks *blocks, struct code_block *block, uint64_t *at)
@@ -168,7 +165,7 @@ code_blocks_through(
 	}
 }
 
-/* Where the block of KEY is, or would be. */
+/* The slot of KEY's block, or the free one for it. */
 static size_t
 code_blocks_slot(
     const struct code_blocks *blocks, const struct code_blocks_key *key)
@@ -222,8 +219,8 @@ code_blocks_extend(struct code_blocks *blocks)
 }
 
 /*
- * Index of a new block, whose slot is SLOT; 0: it cannot be, see code_block().  What can
- * move blocks comes last.
+ * Decodes a new block and puts it into SLOT; returns its index, 0: see code_block().  Blocks
+ * move only in the last step, which cannot fail.
  */
 static uint32_t
 code_blocks_add(struct code_blocks *blocks,

@@ -1,7 +1,6 @@
 /*
- * Blocks of instructions as Zydis sees them in the image: the check on libipt's
- * decoding, and where the last instruction of each may lead.  A block is walked
- * once; what was found is kept.
+ * Blocks of instructions as Zydis decodes them: a check of libipt's decoding, and the
+ * targets of the last instruction of each block.  Each block is decoded once.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
@@ -10,9 +9,9 @@
 #include "traces/reencode/input/memory_image.h"
 
 /*
- * Instructions from IP on, through direct jumps and calls: from its lowest bit, .rest is
- * how far the last of them is from the first (40 bits, signed), how many they are (16)
- * and the bits of the mode.
+ * What identifies a block: instructions from IP on, through direct jumps and calls.  .rest
+ * has, from bit 0 on, the signed distance from the first to the last of them (40 bits),
+ * their number (16 bits) and the bits of the mode (16, 32 or 64).
  */
 struct code_blocks_key {
 	uint64_t ip, rest; /* .rest is 0 where there are none */
@@ -32,12 +31,12 @@ struct code_block {
 };
 
 struct code_blocks {
-	struct code_block *block;         /* [0] is none */
+	struct code_block *block;         /* [0] has no instructions */
 	uint32_t block_count, block_room; /* [0] counts */
 	const struct memory_image *image;
-	uint32_t *slot; /* index of a block, 0: none; a power of two of them */
+	uint32_t *slot; /* hash table: index of a block, 0: none */
 	size_t slot_count;
-	/* For each block with direct calls how many, then the addresses after them. */
+	/* For each block with direct calls: their number, then their return addresses. */
 	uint64_t *call;
 	size_t call_count, call_room;
 	uint64_t insns; /* in all blocks */
@@ -60,7 +59,7 @@ code_blocks_none(const struct code_blocks *blocks)
 struct code_blocks *code_blocks_create(const struct memory_image *image);
 void code_blocks_destroy(struct code_blocks *blocks);
 
-/* The COUNT instructions from IP to END_IP; of those that are farther, no block. */
+/* The key of COUNT instructions from IP to the one at END_IP, less than 512 GiB away. */
 static inline struct code_blocks_key
 code_blocks_key(uint64_t ip, uint64_t end_ip, uint16_t count, uint8_t bits)
 {
@@ -87,7 +86,7 @@ code_blocks_bits(const struct code_blocks_key *key)
 #define CODE_BLOCKS_CALLS_SHIFT 8
 #define CODE_BLOCKS_CALLS_MAX   (UINT32_MAX >> CODE_BLOCKS_CALLS_SHIFT)
 
-/* What the last instruction of BLOCK is. */
+/* The kind of BLOCK's last instruction. */
 static inline enum insn_class_kind
 code_blocks_kind(const struct code_block *block)
 {
@@ -110,7 +109,7 @@ code_blocks_nlip(const struct code_block *block)
 	return code_blocks_end(&block->key) + (block->last >> 4 & 15);
 }
 
-/* Where it leads, if it is COND (then if taken), JUMP or CALL. */
+/* Its target, if it is COND (where taken), JUMP or CALL. */
 static inline uint64_t
 code_blocks_target(const struct code_block *block)
 {
@@ -121,7 +120,7 @@ code_blocks_target(const struct code_block *block)
 						   : target;
 }
 
-/* Has it direct calls before that? */
+/* Does BLOCK have direct calls before its last instruction? */
 static inline bool
 code_blocks_has_calls(const struct code_block *block)
 {
@@ -158,10 +157,10 @@ code_block(struct code_blocks *blocks, struct code_block *before,
 	    : code_blocks_find(blocks, before, wanted, text, at);
 }
 
-/* Are there as many bytes at VA as an instruction may have? */
+/* Does the image have the 15 bytes at VA that an instruction may have? */
 bool code_blocks_is_whole(const struct code_blocks *blocks, uint64_t va);
 
-/* The addresses after BLOCK's direct calls before the last instruction, *COUNT. */
+/* The *COUNT return addresses of the direct calls before BLOCK's last instruction. */
 const uint64_t *code_blocks_calls(const struct code_blocks *blocks,
     const struct code_block *block, size_t *count);
 

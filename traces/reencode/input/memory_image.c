@@ -40,7 +40,7 @@ struct memory_image {
 	size_t piece_count, piece_room;
 	struct content *content; /* each file once */
 	size_t content_count, content_room;
-	size_t loaded; /* index of the content that was asked for last */
+	size_t loaded; /* index of the content that was loaded last */
 	/* libipt's; NULL: not yet needed. */
 	struct pt_image *libipt;
 	struct pt_image_section_cache *cache;
@@ -123,7 +123,7 @@ memory_image_keep(
 	return false;
 }
 
-/* The content of PATH is asked for; false: it was not yet read. */
+/* Makes PATH the loaded content; false: it was not read yet. */
 static bool
 memory_image_again(struct memory_image *image, const char *path)
 {
@@ -135,7 +135,7 @@ memory_image_again(struct memory_image *image, const char *path)
 	return false;
 }
 
-/* Reads PATH, unless it was; its COUNT BYTES are there as long as IMAGE. */
+/* Reads PATH, once; its COUNT BYTES live as long as IMAGE. */
 static int
 memory_image_load(struct memory_image *image, const char *path,
     const uint8_t **bytes, uint64_t *count, struct tz_error *err)
@@ -195,7 +195,7 @@ memory_image_find(const struct memory_image *image, uint64_t va)
 	return low;
 }
 
-/* Removes [VA, LAST] from what is there. */
+/* Removes VA to LAST from all pieces. */
 static bool
 memory_image_cut(struct memory_image *image, uint64_t va, uint64_t last)
 {
@@ -222,7 +222,7 @@ memory_image_cut(struct memory_image *image, uint64_t va, uint64_t last)
 	return true;
 }
 
-/* Puts BYTES of what was asked for last, from OFFSET on, which it has, at VA. */
+/* Puts BYTES of the loaded content, from OFFSET on, at VA. */
 static int
 memory_image_put(struct memory_image *image, const char *path, uint64_t va,
     uint64_t offset, uint64_t bytes, struct tz_error *err)
@@ -280,7 +280,7 @@ memory_image_at(const struct memory_image *image, uint64_t va, uint64_t *left)
 	    (va - piece->va);
 }
 
-/* PATH, of PAGE_BYTES, holds pages whose addresses LIST has. */
+/* Adds the pages of PATH, of PAGE_BYTES, at the addresses in the file LIST. */
 static int
 memory_image_add_pages(struct memory_image *image, const char *path,
     uint64_t page_bytes, const char *list, struct tz_error *err)
@@ -316,7 +316,7 @@ memory_image_add_pages(struct memory_image *image, const char *path,
 	return error;
 }
 
-/* PATH holds the COUNT BYTES of an ELF file that lies BIAS from where it says. */
+/* Adds the ELF file PATH, of COUNT BYTES, loaded at its addresses plus BIAS. */
 static int
 memory_image_add_elf(struct memory_image *image, const char *path,
     const uint8_t *bytes, uint64_t count, uint64_t bias, struct tz_error *err)

@@ -1,7 +1,6 @@
 /*
- * Memory that a captured trace ran in: pieces read from dumps, lists of pages
- * and ELF files, for libipt and for the walk with Zydis alike.  Where pieces
- * overlap the one that was added last counts.
+ * The memory of the traced code, from dumps, lists of pages and ELF files, for libipt and
+ * for Zydis.  Where pieces overlap, the one that was added last counts.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_MEMORY_IMAGE_H
 #define TOPAZ_TRACES_REENCODE_INPUT_MEMORY_IMAGE_H
@@ -38,18 +37,18 @@ int memory_image_add(
 int memory_image_add_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
-/* As mmap() maps them: of the COUNT bytes those that FILE has. */
+/* The same as mmap() does it: of the COUNT bytes those that FILE has, one at least. */
 int memory_image_map_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
-/* Bytes in all of them. */
+/* Bytes of all pieces. */
 uint64_t memory_image_bytes(const struct memory_image *image);
 
 /* The memory at VA and in *LEFT how much of it follows.  NULL: there is none. */
 const uint8_t *memory_image_at(
     const struct memory_image *image, uint64_t va, uint64_t *left);
 
-/* The same memory for libipt, which IMAGE owns.  NULL, with ERR set. */
+/* The same memory for libipt; IMAGE owns the result.  NULL: libipt refuses it; sets ERR. */
 struct pt_image *memory_image_image(
     struct memory_image *image, struct tz_error *err);
 

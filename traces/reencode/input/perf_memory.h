@@ -1,5 +1,5 @@
 /*
- * The memory that a trace of a perf.data ran in: the mapped files, found below folders as
+ * The memory of the traced code of a perf.data: the mapped files, found below folders as
  * perf finds them.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_PERF_MEMORY_H

@@ -8,9 +8,8 @@
 
 /* Packets of one form: a header and a payload. */
 struct pkt_row {
-	uint8_t
-	    opcode; /* its byte; with a header of more than one its second, after 02 */
-	uint8_t kind; /* enum pkt_kind */
+	uint8_t opcode; /* the first byte, or the second if the first is 02 */
+	uint8_t kind;   /* enum pkt_kind */
 	uint8_t header_bytes;
 	uint8_t payload_bytes;
 	bool with_ip;
@@ -48,7 +47,7 @@ static const struct pkt_row pkt_rows[] = {
 /* Bytes of an IP, by IPBytes; more than 8: reserved. */
 static const uint8_t pkt_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
 
-/* What may have an IP, by the lower 5 bits of its first byte; else PKT_PAD. */
+/* Packets that may have an IP, by bits 4:0 of the first byte; else PKT_PAD. */
 static const uint8_t pkt_ip_kinds[32] = {
 	[0x01] = PKT_PGD,
 	[0x0d] = PKT_TIP,
@@ -87,7 +86,7 @@ pkt_begin_psb(struct pkt_parser *parser, const uint8_t *bytes, uint64_t count,
 	pkt_begin(parser, bytes, count, pkt_find_psb(bytes, count, from));
 }
 
-/* BYTES bytes at AT, least significant first. */
+/* The little-endian number of BYTES bytes at AT. */
 static uint64_t
 pkt_value(const uint8_t *at, unsigned bytes)
 {
@@ -98,7 +97,7 @@ pkt_value(const uint8_t *at, unsigned bytes)
 	return value;
 }
 
-/* Makes PACKET one of BYTES bytes, if there are so many. */
+/* Makes PACKET one of KIND and BYTES bytes.  False, and CUT: there are fewer bytes. */
 static bool
 pkt_take(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind,
     unsigned bytes)
@@ -114,8 +113,8 @@ pkt_take(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind,
 }
 
 /*
- * The IP after LAST of which VALUE has the lowest bytes, by IPBytes FORM, not 0: SDM
- * vol. 3, 33.4.2.2, table "FUP/TIP IP Reconstruction".
+ * The IP of payload VALUE with IPBytes FORM, not 0, where LAST is the last IP: SDM vol. 3,
+ * 33.4.2.2, table "FUP/TIP IP Reconstruction".
  */
 static uint64_t
 pkt_ip_after(uint64_t last, uint64_t value, unsigned form)
@@ -148,7 +147,7 @@ pkt_ip(struct pkt_parser *parser, struct pkt *packet, enum pkt_kind kind)
 	return true;
 }
 
-/* Outcomes of a TNT payload: what stands below its highest bit. */
+/* Outcomes of a TNT payload: the bits below its highest one. */
 static void
 pkt_tnt(struct pkt *packet, uint64_t payload)
 {
@@ -176,7 +175,7 @@ pkt_psb_at(struct pkt_parser *parser, struct pkt *packet, uint64_t left)
 	return true;
 }
 
-/* What is in ROW and in AT, its bytes, beyond a payload. */
+/* Completes PACKET, of ROW, with bytes at AT. */
 static bool
 pkt_finish(struct pkt_parser *parser, struct pkt *packet,
     const struct pkt_row *row, const uint8_t *at)
@@ -263,7 +262,7 @@ pkt_cyc(struct pkt_parser *parser, struct pkt *packet)
 	return pkt_take(parser, packet, PKT_CYC, bytes);
 }
 
-/* An item of a block. */
+/* A BIP. */
 static bool
 pkt_bip(struct pkt_parser *parser, struct pkt *packet)
 {

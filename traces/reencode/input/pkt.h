@@ -1,7 +1,7 @@
 /*
- * Packets of a trace, one after another, with their IPs and payloads as values.
- * A reader of its own: libipt's packet decoder neither keeps the last IP nor is
- * it fast enough to be run beside libipt's block decoder.
+ * Reads the packets of a trace, one after another, with IPs and payloads as values.
+ * libipt's packet decoder is not used: it does not expand IPs, and is too slow to run
+ * beside its block decoder.
  *
  * Source: SDM vol. 3, 33.4.2 "Packet Definitions".
  */
@@ -41,22 +41,22 @@ enum pkt_kind {
 	PKT_BBP,
 	PKT_BIP,
 	PKT_BEP,
-	PKT_BAD, /* no packet: a byte that starts none */
-	PKT_CUT, /* the bytes end within it */
+	PKT_BAD, /* a byte that starts no packet */
+	PKT_CUT, /* the bytes end within a packet */
 	PKT_KINDS
 };
 
 /* A set of them. */
 #define PKT_BIT(kind) TZ_BIT(PKT_##kind)
-/* Those that may have an IP. */
+/* Packets that may have an IP. */
 #define PKT_IPS (PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP))
 
 struct pkt {
 	enum pkt_kind kind;
-	uint8_t bytes;   /* in the trace; 0 for BAD and CUT */
+	uint8_t bytes;   /* its size; 0 for BAD and CUT */
 	uint8_t bits;    /* TNT: outcomes; IP packets: IPBytes; BIP: its ID */
-	bool with_ip;    /* IP packets: it has one; PTW ...: a FUP follows */
-	uint64_t offset; /* in the bytes */
+	bool with_ip;    /* IP packets: it has an IP; PTW ...: a FUP follows */
+	uint64_t offset; /* of its first byte */
 	uint64_t value; /* the IP, expanded; else the payload, 8 bytes at most */
 	uint64_t extra; /* EVD: its data; .value is the type */
 };
@@ -75,17 +75,17 @@ struct pkt_parser {
 	uint64_t last_ip;
 	bool in_psb;   /* between PSB and PSBEND or OVF */
 	bool in_block; /* between BBP and BEP */
-	bool narrow;   /* and BIPs are of 4 bytes */
+	bool narrow;   /* in a block: BIPs have 4 bytes, not 8 */
 };
 
-/* Starts at OFFSET, which is where a packet begins. */
+/* Starts at OFFSET, where a packet must begin. */
 void pkt_begin(struct pkt_parser *parser, const uint8_t *bytes, uint64_t count,
     uint64_t offset);
 
 /* The next packet, whatever it is.  False: there are no more bytes, BAD or CUT. */
 bool pkt_any(struct pkt_parser *parser, struct pkt *packet);
 
-/* Goes past the PADs at SCAN's place. */
+/* Skips PADs. */
 static inline void
 pkt_skip_pads(struct pkt_parser *parser)
 {
@@ -127,24 +127,24 @@ pkt_next_full(struct pkt_parser *parser, struct pkt *packet)
 	return pkt_next(parser, packet);
 }
 
-/* The next packet of KINDS, a set.  False: the same. */
+/* The next packet of KINDS, a set.  False: as pkt_any(), before there is one. */
 bool pkt_next_of(struct pkt_parser *parser, struct pkt *packet, uint64_t kinds);
 
-/* The next packet that is neither PAD nor CYC. */
+/* The next packet that is neither PAD nor CYC.  False: as pkt_next_of(). */
 bool pkt_next_event(struct pkt_parser *parser, struct pkt *packet);
 
-/* Goes past a packet of KIND if that is the next one of these. */
+/* Reads the next packet that is neither PAD nor CYC if it is of KIND; else false. */
 bool pkt_take_event(
     struct pkt_parser *parser, enum pkt_kind kind, struct pkt *packet);
 
 /* Offset of the first PSB at or after FROM; COUNT if there is none. */
 uint64_t pkt_find_psb(const uint8_t *bytes, uint64_t count, uint64_t from);
 
-/* Starts there. */
+/* Starts at the first PSB at or after FROM. */
 void pkt_begin_psb(struct pkt_parser *parser, const uint8_t *bytes,
     uint64_t count, uint64_t from);
 
-/* The next packet; where the bytes are none, on at the next PSB.  False: there is none. */
+/* The next packet; at PKT_BAD, continues at the next PSB.  False: there are no more. */
 bool pkt_next_good(struct pkt_parser *parser, struct pkt *packet);
 
 #endif

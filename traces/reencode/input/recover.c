@@ -8,17 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Instructions that no packet is read for: no program has so many but in a ring. */
+/* Instructions without a packet: only an endless loop has so many. */
 #define RECOVER_SILENT_MAX (UINT32_C(1) << 22)
-/* So many in one go, and what was read so far is to be driven: it may end there. */
+/* After so many, a batch ends: its replay may end before them. */
 #define RECOVER_AHEAD_INSNS (UINT32_C(1) << 16)
 
 struct recover {
 	struct pt_block_decoder *decoder;
 	struct pt_block block; /* the last one */
 	int status;            /* of libipt's last call; < 0 before the first */
-	uint32_t silent;       /* instructions since the last look for a ring */
-	bool psb_reported;     /* of the PSB+ since the last block */
+	uint32_t
+	    silent; /* instructions since the last check for an endless loop */
+	bool psb_reported; /* of the PSB+ since the last block */
 	struct pt_config config;
 	struct pt_image *image;
 	bool synced, ended;
@@ -172,7 +173,7 @@ recover_convert(struct recover_item *item, const struct pt_event *event)
 	}
 }
 
-/* What a PSB+ repeats says only where it stands, and says it several times. */
+/* Status packets of a PSB+: the first of them gives its place, the others are dropped. */
 static bool
 recover_psb(struct recover *recover, struct recover_item *item,
     const struct pt_event *event)
@@ -205,8 +206,8 @@ recover_event(struct recover *recover, struct recover_item *item)
 }
 
 /*
- * libipt finds no answer for the conditional branch that ends the last block:
- * it may have left the ranges with a TIP.PGD that has no IP.
+ * libipt finds no outcome for the conditional branch that ends the last block: that branch
+ * may have left the ranges with a TIP.PGD without IP.
  */
 static bool
 recover_jcc(struct recover *recover, struct recover_item *item)
@@ -271,8 +272,8 @@ recover_fail(struct recover *recover, struct recover_item *item)
 }
 
 /*
- * Does the flow go on for ever?  A damaged trace may lead into a ring of direct
- * jumps, where libipt needs no packet and never stops.
+ * Is libipt in an endless loop?  A damaged trace may lead into direct jumps that form a
+ * ring, where it needs no packet and never stops.
  */
 static bool
 recover_is_endless(struct recover *recover)
@@ -322,7 +323,7 @@ recover_other(struct recover *recover, struct recover_item *item)
 	return true;
 }
 
-/* Reads blocks as long as there is nothing before one; returns where the last ends. */
+/* Reads blocks until an event comes or END is reached; returns the end of the keys. */
 static inline struct code_blocks_key *
 recover_blocks(struct recover *recover, struct code_blocks_key *found,
     const struct code_blocks_key *end)
@@ -351,7 +352,7 @@ recover_blocks(struct recover *recover, struct code_blocks_key *found,
 	return found;
 }
 
-/* Must ITEM be driven before libipt goes on? */
+/* Must ITEM be replayed before libipt continues? */
 static bool
 recover_is_last(const struct recover_item *item)
 {

@@ -1,6 +1,6 @@
 /*
- * The control flow and the events of a trace, one after another, as libipt's
- * block decoder finds them.  It resynchronises by itself; it compares nothing.
+ * The control flow and the events of a trace, one after another, from libipt's block
+ * decoder.  After an error, decoding starts again at the next PSB.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_RECOVER_H
 #define TOPAZ_TRACES_REENCODE_INPUT_RECOVER_H
@@ -24,9 +24,9 @@ enum recover_kind {
 	RECOVER_VMCS,           /* .value the address */
 	RECOVER_OTHER,          /* an event that says nothing of the flow */
 	/*
-	 * libipt stops at .offset: .text; .flag: no memory there; .endless: in a ring
-	 * of jumps; .value: no instruction, at .ip if .insns is 0, else after or at
-	 * the last block's end
+	 * libipt stops at .offset, for .text.  .flag: no image has the memory; .endless:
+	 * an endless loop of jumps; .value not 0: the bytes are no instruction, at .ip if
+	 * .insns is 0, else at or after the end of the last block
 	 */
 	RECOVER_ERROR,
 	RECOVER_END,
@@ -48,8 +48,8 @@ struct recover *recover_create(const struct decode_config *config);
 void recover_destroy(struct recover *recover);
 
 /*
- * What libipt finds before any of it is driven: its code and the unit's each fill the
- * host's cache of instructions, and come in turns.
+ * So many blocks and items are read before the first is replayed: libipt and the unit each
+ * fill the host's instruction cache.
  */
 #define RECOVER_BATCH 256
 
@@ -60,13 +60,13 @@ struct recover_batch {
 };
 
 /*
- * The next ROOM blocks and items, 1..RECOVER_BATCH, or up to RECOVER_OVERFLOW,
- * RECOVER_ERROR or RECOVER_END, at which libipt is then; fewer, but one at least, where
- * blocks are long.  Valid until the next call.
+ * Reads up to ROOM blocks and items, 1..RECOVER_BATCH; stops after RECOVER_OVERFLOW,
+ * RECOVER_ERROR or RECOVER_END, and where blocks are long, but reads one at least.  The
+ * result is valid until the next call.
  */
 const struct recover_batch *recover_read(struct recover *recover, size_t room);
 
-/* The next item is that of the next PSB after the last one read, or the end. */
+/* Decoding starts again at the next PSB after the last item. */
 void recover_resync(struct recover *recover);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * With which IA32_RTIT_CTL and which ranges each part of a stream was traced.
+ * IA32_RTIT_CTL and the ranges of each part of a stream.
  */
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_SETTINGS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_SETTINGS_H
@@ -7,12 +7,12 @@
 #include "traces/decode/decode.h"
 #include "traces/verify/account/account.h"
 
-/* What a unit is set up with where TraceEn rises at .offset of the trace, or after. */
+/* The setting of all enables from trace offset .offset on. */
 struct setting {
 	uint64_t offset;
 	uint64_t ctl; /* IA32_RTIT_CTL without ranges */
 	struct decode_filter filter;
-	/* Where it is inferred: bits of .ctl that are not seen, or that are others. */
+	/* Where .ctl is inferred: bits that are 0 here, and bits that are inverted. */
 	uint64_t off, flip;
 };
 

@@ -23,7 +23,7 @@ trace_stats_free(struct trace_stats *stats)
 	*stats = (struct trace_stats){ 0 };
 }
 
-/* What PACKET, which may have an IP, says. */
+/* Counts PACKET, of PKT_IPS. */
 static void
 trace_stats_ip(struct trace_stats *stats, const struct pkt *packet)
 {
@@ -37,7 +37,7 @@ trace_stats_ip(struct trace_stats *stats, const struct pkt *packet)
 	stats->user |= packet->with_ip && !kernel;
 }
 
-/* At END, where the next PSB or the trace's end is, so long there was none. */
+/* END is the next PSB or the end of the trace. */
 static void
 trace_stats_gap(struct trace_stats *stats, uint64_t end)
 {
@@ -59,7 +59,7 @@ trace_stats_psb(struct trace_stats *stats, uint64_t offset)
 	return true;
 }
 
-/* From OFFSET on the counter goes on in another way. */
+/* At OFFSET, something other than output changes PacketByteCnt. */
 static void
 trace_stats_end(struct trace_stats *stats, uint64_t offset)
 {
@@ -69,7 +69,7 @@ trace_stats_end(struct trace_stats *stats, uint64_t offset)
 		*end = offset;
 }
 
-/* The last CYC is none of an OVF, whose counter has no end. */
+/* The last CYC is not that of an OVF, whose counter does not wrap. */
 static void
 trace_stats_cyc(struct trace_stats_clock *clock)
 {
@@ -183,7 +183,7 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
 	}
 }
 
-/* All of SCAN's bytes were read: the last packet that is no PAD ended at END. */
+/* All bytes were read; the last packet that is no PAD ended at END. */
 static void
 trace_stats_cut(
     struct trace_stats *stats, const struct pkt_parser *parser, uint64_t end)
@@ -282,7 +282,7 @@ trace_stats_cbr(const struct trace_stats *stats, uint64_t offset)
 
 	if (stats->cbr_count == 0)
 		return 0;
-	/* Its own, or else the last one that was told. */
+	/* Its own, or else the last one before it. */
 	if (index == stats->cbr_count ||
 	    (index != 0 &&
 		stats->cbr[index].offset - offset >= TRACE_STATS_CBR_BYTES))

@@ -5,9 +5,9 @@
 #define CLOCK_TSC_BITS 56
 #define CLOCK_CTC_BITS 16
 #define CLOCK_FC_MASK  0x1ff
-/* The clocks begin here: what was before them does not make them negative. */
+/* The first value of the cycle clock: earlier cycles do not make it negative. */
 #define CLOCK_CYCLES (UINT64_C(1) << 48)
-/* Longer ones are told as this one. */
+/* A longer CYC is taken as this many cycles. */
 #define CLOCK_CYC_MAX  (UINT64_C(1) << 40)
 #define CLOCK_MTC_BITS 8
 
@@ -35,7 +35,7 @@ clock_after(uint64_t least, uint64_t value, unsigned bits)
 	return found < least ? found + span : found;
 }
 
-/* What a status says: TSC, TMA and the CYC before them. */
+/* Status packets: TSC, TMA and the CYC before them. */
 struct clock_status {
 	bool cyc, tsc, tma;
 	uint64_t cycles, tsc_value, tma_value;
@@ -51,7 +51,7 @@ clock_read(struct pkt_parser *parser, bool overflow)
 	while (pkt_next_full(parser, &packet)) {
 		switch ((int)packet.kind) {
 		case PKT_CBR:
-			/* It ends with that, whatever comes next. */
+			/* The last packet of an enable's status. */
 			if (!parser->in_psb)
 				return status;
 			break;
@@ -81,7 +81,7 @@ clock_read(struct pkt_parser *parser, bool overflow)
 		case PKT_PSBEND:
 			return status;
 		case PKT_TNT:
-			/* What a status forces out stands before it. */
+			/* The status forces pending outcomes out first. */
 			if (forced || status.tsc || parser->in_psb)
 				return status;
 			forced = true;
@@ -96,8 +96,8 @@ clock_read(struct pkt_parser *parser, bool overflow)
 }
 
 /*
- * The crystal clock: its low bits as a TMA has them, what is above so that the next
- * MTC is the one that comes; without a TMA, one tick before that one.
+ * The crystal clock: its low bits are those of the TMA, its high bits such that the next
+ * MTC is that of the trace; without a TMA, it is one tick before that MTC.
  */
 static uint64_t
 clock_crystal(const struct clock *clock, const struct clock_status *status,
@@ -163,7 +163,7 @@ clock_move(struct clock *clock, uint64_t offset)
 	const struct clock_next *next = &clock->next;
 	struct pkt packet;
 
-	/* Just what was looked at last, with its CYC, was sent. */
+	/* The packets of the last clock_look() were sent. */
 	if (clock->look.offset < offset &&
 	    clock->looked == clock->look.offset &&
 	    next->after.offset == offset && next->simple) {
@@ -177,7 +177,7 @@ clock_move(struct clock *clock, uint64_t offset)
 			clock->zero += clock_capped(packet.value);
 		else if (packet.kind == PKT_OVF)
 			clock->zero = clock->now.cycles;
-		/* A CYC that the unit was not told of. */
+		/* Its cycles may not have gone by in the unit. */
 		clock_pass(clock, 0);
 	}
 }
@@ -203,7 +203,7 @@ clock_look(struct clock *clock, unsigned pending)
 			next->after_tnt = true;
 			continue;
 		}
-		/* A counter at its end is told of before it goes on. */
+		/* A counter at its end sends a CYC before it goes on. */
 		if (packet->kind != PKT_CYC || whole)
 			break;
 		next->cyc = true;
@@ -212,7 +212,7 @@ clock_look(struct clock *clock, unsigned pending)
 		whole = packet->value != clock->most;
 	}
 	next->simple = packet->kind != PKT_OVF && packet->kind != PKT_CYC;
-	/* The last one is that of the OVF: it comes when all else was lost. */
+	/* The last CYC is that of the OVF, which is sent after what was lost. */
 	if (packet->kind == PKT_OVF && next->cyc) {
 		next->cycles -= last;
 		next->cyc = next->cycles != 0;
@@ -220,8 +220,8 @@ clock_look(struct clock *clock, unsigned pending)
 	}
 	next->wraps = next->cyc && !whole;
 	/*
-	 * It went on while outcomes were pending, before what has no CYC, or for
-	 * too short to be told.
+	 * The counter went on after its end: while outcomes were pending, before a
+	 * packet that has no CYC, or for fewer cycles than CycThresh.
 	 */
 	if (next->wraps &&
 	    (clock->hides || pkt_is(packet, timeless) ||
@@ -242,7 +242,7 @@ clock_apply(struct clock *clock, const struct clock_next *next)
 	pt_unit_time(clock->driver->unit, &clock->now);
 }
 
-/* The unit's clocks are set anew: what they were does not lead there. */
+/* Sets the unit's clocks to values that they do not reach by themselves. */
 static void
 clock_jump(struct clock *clock)
 {
@@ -251,7 +251,7 @@ clock_jump(struct clock *clock)
 	    clock->driver->unit, &clock->now, clock->now.cycles - clock->zero);
 }
 
-/* The crystal clock reaches DUE, an edge. */
+/* The crystal clock reaches the edge DUE. */
 static void
 clock_reach(struct clock *clock, uint64_t due)
 {

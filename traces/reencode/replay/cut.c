@@ -1,5 +1,5 @@
 /*
- * The last event before an OVF or the end of the trace, of which a part is missing.
+ * The last event before an OVF or the end of the trace, whose packets are incomplete.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
@@ -22,7 +22,7 @@ cut_last(struct replay *replay, uint64_t end)
 	if (found.kind == PKT_TIP && kind != INSN_CLASS_COND &&
 	    kind != INSN_CLASS_PLAIN)
 		flow_resolve(replay, found.value);
-	/* One outcome more than the unit still holds is this one's. */
+	/* The TNT has one outcome more than the unit holds: that of the last block. */
 	if (found.kind != PKT_TNT ||
 	    found.bits != pt_unit_tnt_pending(replay->driver.unit) + 1)
 		return;
@@ -72,7 +72,7 @@ cut_event(struct replay *replay, uint64_t end, bool lost)
 	if (!replay->traced &&
 	    unit_driver_range(&replay->driver, UNIT_DRIVER_CFG_FILTER, &inside))
 		trace_boundary_move(&after, inside);
-	/* Where bytes need not be equal their number says nothing. */
+	/* Where bytes differ, their number says nothing. */
 	if (!lost || replay->driver.compare->apart)
 		compare_limit(replay->driver.compare, end);
 	else
@@ -84,7 +84,7 @@ cut_event(struct replay *replay, uint64_t end, bool lost)
 		replay->cr3_written = true;
 	}
 	replay->has_last = false;
-	/* Before outcomes to come, and while nothing is traced, it is an MTC's. */
+	/* A CYC alone before outcomes, or while nothing is traced, is that of an MTC. */
 	if (cut.kinds == PKT_BIT(CYC) &&
 	    (!replay->traced || pt_unit_tnt_pending(replay->driver.unit) != 0))
 		clock_edge_lost(&replay->clock);

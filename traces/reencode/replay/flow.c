@@ -1,6 +1,6 @@
 /*
- * The recovered flow, block by block: each is an outcome of the last instruction of the
- * one before.
+ * The recovered flow, block by block: each shows where the last instruction of the block
+ * before it led.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
@@ -38,7 +38,7 @@ flow_slow(struct replay *replay, uint64_t ip, bool taken)
 	    replay, &transfer, is_far && report_has_event_trace(replay));
 }
 
-/* The same of a conditional branch where the unit is steady. */
+/* Reports a conditional branch, if flow_steady(). */
 static inline void
 flow_cond(struct replay *replay, bool taken)
 {
@@ -50,7 +50,7 @@ flow_cond(struct replay *replay, bool taken)
 		pt_unit_fast_cond(unit, taken);
 }
 
-/* The same of a near RET to IP. */
+/* Reports a near RET to IP, if flow_steady(). */
 static inline void
 flow_ret(struct replay *replay, uint64_t ip)
 {
@@ -62,7 +62,7 @@ flow_ret(struct replay *replay, uint64_t ip)
 		pt_unit_fast_ret(unit, ip);
 }
 
-/* A conditional branch to the next instruction: only the trace can tell. */
+/* The outcome of a conditional branch to the next instruction: only the trace has it. */
 static bool
 flow_outcome(struct replay *replay)
 {
@@ -72,9 +72,8 @@ flow_outcome(struct replay *replay)
 }
 
 /*
- * Tells of what comes before the packets of the last block's last instruction, which
- * led to IP.  Not where the outcomes that the trace has next are not all there yet:
- * nothing comes before them.
+ * Reports what comes before the packets of the last block's last instruction, which led to
+ * IP.  While .quiet is not 0 only outcomes can come.
  */
 static void
 flow_before(struct replay *replay, uint64_t ip)
@@ -95,7 +94,7 @@ flow_before(struct replay *replay, uint64_t ip)
 		replay->quiet--;
 }
 
-/* May the unit be told of a transfer to IP inline? */
+/* May a transfer to IP be reported by the unit's inline functions? */
 static inline bool
 flow_steady(const struct replay *replay, uint64_t ip)
 {
@@ -110,7 +109,7 @@ static inline __attribute__((always_inline)) bool
 flow_lead_cond(struct replay *replay, uint64_t ip)
 {
 	const struct code_block *last = replay->last;
-	/* No branch on the outcome: the host could not foresee it. */
+	/* Without a branch on the outcome, which the host could not predict. */
 	bool taken = ip == code_blocks_target(last);
 
 	if (!(taken | (ip == code_blocks_nlip(last))))
@@ -203,7 +202,7 @@ flow_resolve(struct replay *replay, uint64_t ip)
 	flow_follow(replay, ip);
 }
 
-/* Direct calls inside BLOCK: only their return addresses matter. */
+/* Pushes the return addresses of direct calls inside BLOCK. */
 static void
 flow_calls(struct replay *replay, const struct code_block *block)
 {
@@ -218,7 +217,7 @@ flow_calls(struct replay *replay, const struct code_block *block)
 		pt_unit_fast_call(unit, call[n]);
 }
 
-/* The flow goes on with the block that is WANTED; false: it cannot. */
+/* Reports that the flow continues with the block WANTED; false: it cannot. */
 static inline bool
 flow_block(struct replay *replay, const struct code_blocks_key *wanted)
 {

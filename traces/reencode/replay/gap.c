@@ -1,6 +1,5 @@
 /*
- * Where the flow is no longer known: libipt stops, or errata of overflows make it
- * doubtful.
+ * Parts of the trace that are left out: libipt stops, or errata of overflows mislead it.
  */
 #include "traces/decode/vector.h"
 #include "traces/reencode/replay/replay_internal.h"
@@ -29,9 +28,8 @@ gap_close(struct replay *replay, uint64_t offset)
 }
 
 /*
- * SKD010 leaves out where tracing goes on, SKD007 hides that there was an overflow.
- * libipt then finds a flow that is none, up to the next PSB, and `topaz verify` takes
- * that for lost as well.
+ * With SKD010 the place after an overflow is missing, with SKD007 the OVF itself.  libipt
+ * then finds a wrong flow up to the next PSB; `topaz verify` counts it as lost, too.
  */
 void
 gap_doubt(struct replay *replay)
@@ -42,7 +40,7 @@ gap_doubt(struct replay *replay)
 	replay->doubt.from = replay_offset(replay);
 }
 
-/* Is the packet at OFFSET, at which libipt stops, an OVF that may be in doubt? */
+/* Is the packet at OFFSET, where libipt stopped, an OVF of a processor with SKD007 or SKD010? */
 static bool
 gap_is_ovf(const struct replay *replay, uint64_t offset)
 {
@@ -80,8 +78,8 @@ gap_excuse(struct replay *replay)
 }
 
 /*
- * An instruction of which a part lies in memory that no image has is none to libipt.
- * Where it must begin: after the last block or where its last instruction leads.
+ * Does ITEM mean that a part of an instruction is missing in the image?  It must begin
+ * after the last block, or where that block's last instruction leads.
  */
 static bool
 gap_is_part(const struct replay *replay, const struct recover_item *item)
@@ -100,7 +98,7 @@ gap_is_part(const struct replay *replay, const struct recover_item *item)
 		!code_blocks_is_whole(blocks, code_blocks_target(last)));
 }
 
-/* Is the packet before END, at which libipt stops, the CFE of a VM entry? */
+/* Is the packet before END, where libipt stopped, the CFE of a VM entry? */
 static bool
 gap_is_entry(const struct replay *replay, uint64_t end)
 {
@@ -117,7 +115,7 @@ gap_stop(struct replay *replay, const struct recover_item *item)
 
 	if (item->endless)
 		replay->result->endless = replay->ended = true;
-	/* What is left out goes on. */
+	/* The present gap continues. */
 	if (!replay->running)
 		return;
 	if (!item->endless &&

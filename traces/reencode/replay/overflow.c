@@ -1,16 +1,16 @@
 /*
- * Where packets were lost: what comes before an OVF and how the trace goes on.
+ * Overflows: the last packets before an OVF, and how the trace continues after it.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/* What says where the flow is. */
+/* Packets that show where the flow continues. */
 #define OVERFLOW_PLACE \
  (PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP) | PKT_BIT(PSB) | PKT_BIT(OVF))
 
 /*
- * The first packet after PARSER that says where the flow is, or is a branch.  APL12:
- * TIP.PGE after the FUP of an OVF; then that says nothing, nothing was traced.  SKD010: a
- * branch after an OVF.
+ * Is the first packet after PARSER that shows a place or a branch one of KINDS?  A TIP.PGE
+ * after the FUP of an OVF is erratum APL12 (that FUP means nothing: PacketEn was 0), a
+ * branch after an OVF is SKD010.
  */
 static bool
 overflow_comes(struct pkt_parser parser, uint64_t kinds)
@@ -23,8 +23,8 @@ overflow_comes(struct pkt_parser parser, uint64_t kinds)
 }
 
 /*
- * Reads what stands after an OVF: FUP, PSB+ or, where nothing is traced, none.  True:
- * a PSB+ right after the FUP.
+ * Reads the packets after an OVF: FUP, PSB+ or, where nothing is traced, neither.  Returns
+ * whether a PSB+ follows the FUP directly.
  */
 static bool
 overflow_read(
@@ -67,7 +67,7 @@ overflow_read(
 		if (plus->has_fup)
 			trace_boundary_move(&replay->at, plus->ip);
 	} else {
-		/* Without a range only the context can be why there is none. */
+		/* Without a range, only ContextEn 0 explains that there is no FUP. */
 		plus->context = unit_driver_range(
 		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &replay->at.ip);
 	}
@@ -78,7 +78,7 @@ overflow_read(
 	return psb;
 }
 
-/* Where the CYC begins that belongs to the OVF at OFFSET: the last before it. */
+/* The offset of the CYC of the OVF at OFFSET, the last before it. */
 static uint64_t
 overflow_cyc(const struct replay *replay, uint64_t offset)
 {
@@ -97,8 +97,8 @@ overflow_cyc(const struct replay *replay, uint64_t offset)
 }
 
 /*
- * Before END a CYC has another after it: it is that of an outcome, which was pending
- * while the counter wrapped or an MTC came, and is lost.
+ * Are there two CYCs in a row before END?  The first is that of an outcome that was
+ * pending while the counter wrapped or an MTC came, and that the overflow lost.
  */
 static bool
 overflow_loses_outcome(const struct replay *replay, uint64_t end)
@@ -111,7 +111,7 @@ overflow_loses_outcome(const struct replay *replay, uint64_t end)
 	while (count < 2 && pkt_next(&parser, &packet) && packet.offset < end) {
 		if (packet.kind != PKT_PAD && packet.kind != PKT_CYC)
 			return false;
-		/* A wrap of the counter: it comes before what has its own. */
+		/* A wrap of the counter comes before a packet with its own CYC. */
 		if (count == 0 && packet.kind == PKT_CYC &&
 		    packet.value == replay->clock.most)
 			continue;
@@ -131,7 +131,7 @@ overflow_lose_outcome(struct replay *replay)
 	pending_packets_before(replay, false);
 }
 
-/* All that the unit can send before the OVF; false: there is no such packet. */
+/* Reports everything before the OVF; false: there is no OVF. */
 static bool
 overflow_begin(struct replay *replay, uint64_t *offset)
 {
@@ -154,7 +154,7 @@ overflow_begin(struct replay *replay, uint64_t *offset)
 	if (replay->ended)
 		return false;
 	cut_event(replay, *offset, true);
-	/* PADs that only fill the word are the unit's own. */
+	/* The unit itself sends the PADs that fill a word. */
 	if (replay->driver.offset <= *offset &&
 	    *offset - replay->driver.offset < 8)
 		*offset = replay->driver.offset;
@@ -185,7 +185,7 @@ overflow_drive(struct replay *replay)
 	/* The counter stands still while packets are lost. */
 	resume.count = (uint32_t)(unit_driver_count(&replay->driver) + lost) &
 	    0x1ffff;
-	/* Unless the PSB after the OVF is the one that was due. */
+	/* The PSB after the OVF is the one that was due. */
 	resume.close_word = pt_unit_closes_word(replay->driver.unit);
 	resume.due = !resume.psb && pt_unit_psb_due(replay->driver.unit);
 	if (resume.due)
@@ -194,7 +194,7 @@ overflow_drive(struct replay *replay)
 					   replay->look_base) %
 	    PT_LOOK_BYTES);
 	trace_boundary_resume(replay, offset, &resume);
-	/* One that is not due tells of the mode, which may have been lost. */
+	/* A PSB+ that is not due has the mode, which may have been lost. */
 	if (psb && !resume.due && !replay->ended) {
 		pending_packets_psb(replay);
 		pt_unit_psb(replay->driver.unit, replay->at.ip);

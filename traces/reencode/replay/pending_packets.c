@@ -1,12 +1,13 @@
 /*
- * What happens between two transfers: packets that stand where the unit's output has
- * come to are told of to the unit, as what happened, before anything else is.
+ * Events between two transfers.  If the trace has the packet of such an event at the
+ * offset that the unit's output has reached, the event happened before the next transfer:
+ * it is reported to the unit first.
  */
 #include "emu/base/rtit.h"
 #include "emu/pt/packet/nonbranch.h"
 #include "traces/reencode/replay/replay_internal.h"
 
-/* What may be an event that is no transfer. */
+/* Packets of events that are no transfers. */
 #define PENDING_PACKETS_EVENTS                                                \
  (PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR) | PKT_BIT(TSX) | PKT_BIT(EXEC) | \
      PKT_BIT(PTW) | PKT_BIT(MWAIT) | PKT_BIT(PWRE) | PKT_BIT(EXSTOP) |        \
@@ -23,8 +24,8 @@ pending_packets_pending(const struct replay *replay)
 }
 
 /*
- * NEXT, or where it has no CYC, since its packet is none that may have one, that of
- * what the same event sends after it.
+ * NEXT with its CYC.  If its packet cannot have one, the CYC is that of the next packet of
+ * the same event.
  */
 static struct clock_next
 pending_packets_behind(
@@ -49,7 +50,7 @@ pending_packets_behind(
 	return found;
 }
 
-/* Where the CPU stands: at the FUP that is next, if one is. */
+/* The CPU's place: that of the next FUP, if WITH_IP. */
 static struct pt_context
 pending_packets_at(
     const struct replay *replay, struct pkt_parser *parser, bool with_ip)
@@ -62,9 +63,7 @@ pending_packets_at(
 	return at;
 }
 
-/*
- * Does an OVF come next after what is there of an event?  Then the rest of it is lost.
- */
+/* If an OVF follows the packets of an event, the unit loses the rest of them. */
 static bool
 pending_packets_lose(struct replay *replay, struct pkt_parser behind)
 {
@@ -109,8 +108,8 @@ pending_packets_power_enter(
 }
 
 /*
- * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False:
- * of an enable, maybe.
+ * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False: they
+ * may be those of an enable.
  */
 static bool
 pending_packets_status(
@@ -215,8 +214,8 @@ pending_packets_pebs(
 }
 
 /*
- * Without branches in the trace CFE, the EVDs before it and its FUP are all there is of
- * a transfer, whose first packet is FIRST.
+ * A transfer in a trace without branches: CFE, the EVDs before it and its FUP are its only
+ * packets.  FIRST is the first of them.
  */
 static void
 pending_packets_alone(
@@ -235,7 +234,7 @@ pending_packets_alone(
 	replay->cr3_written = cr3_written;
 }
 
-/* Tells the unit of what NEXT is.  False: that is a transfer, or is its. */
+/* Reports the event of NEXT.  False: NEXT belongs to a transfer. */
 static bool
 pending_packets_event(struct replay *replay, struct clock_next *next)
 {
@@ -295,7 +294,7 @@ pending_packets_event(struct replay *replay, struct clock_next *next)
 	}
 }
 
-/* Hands the clock what NEXT, which no event is told of by, says of the time. */
+/* Lets the time before NEXT, a packet of no event, go by. */
 static void
 pending_packets_time(
     struct replay *replay, const struct clock_next *next, bool sends)
@@ -361,7 +360,7 @@ pending_packets_psb(struct replay *replay)
 		return;
 	pending_packets_before(replay, false);
 	next = *clock_look(&replay->clock, pending_packets_pending(replay));
-	/* The counter was at its end before the PSB forced outcomes out. */
+	/* The counter reached its end before the PSB forced outcomes out. */
 	if (!replay->ended && next.wraps) {
 		clock_apply(&replay->clock, &next);
 		report_take(replay);

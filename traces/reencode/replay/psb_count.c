@@ -1,12 +1,12 @@
 /*
- * PacketByteCnt where a trace is entered: by the places of the PSBs after it.
+ * PacketByteCnt at a PSB, inferred from the places of the PSBs after it.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/* The counter is looked at where a line of so many bytes begins. */
+/* The counter is checked at the begin of lines of this size. */
 #define PSB_COUNT_LINE 64
 
-/* [low, high] of the counter's zero, relative to the PSB's position. */
+/* Where the counter was 0, relative to the PSB: between .low and .high. */
 struct psb_count_zero {
 	int64_t low, high;
 };
@@ -18,7 +18,7 @@ psb_count_fit(const struct trace_stats *stats, size_t index, int64_t period,
 {
 	int64_t first = (int64_t)(stats->psb[index].offset + phase);
 	int64_t line = first - first % PSB_COUNT_LINE;
-	int64_t before = 0; /* the look that found the PSB before */
+	int64_t before = 0; /* the check that found the PSB before */
 	uint64_t fits = 0;
 
 	for (size_t i = index + 1; i < stats->psb_count; i++) {
@@ -32,7 +32,7 @@ psb_count_fit(const struct trace_stats *stats, size_t index, int64_t period,
 			break;
 		if (look % PT_LOOK_BYTES != 0)
 			break;
-		/* Found at this look, and not at the one before, but for another. */
+		/* Due at this check, and not at the one before it. */
 		apart = look - before;
 		before = look;
 		look += line - first;
@@ -59,9 +59,8 @@ psb_count_try(const struct trace_stats *stats, size_t index, int64_t period,
 	struct psb_count count = { .phase = phase, .since_look = since };
 
 	/*
-	 * Else the period was over at the last look, not at the one before; if an
-	 * enable lay between, the one before may have been that much earlier; if several
-	 * did, there may have been none for more than one period.
+	 * Else the period ended between the last check and the one before it, which an
+	 * enable between them may have delayed, and several enables by more than a period.
 	 */
 	if (!enabled) {
 		zero.high = -(int64_t)since;

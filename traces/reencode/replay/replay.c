@@ -12,7 +12,7 @@ replay_result_free(struct replay_result *result)
 	result->gap_count = 0;
 }
 
-/* With Event Trace an interrupt has a CFE; the write that clears TraceEn has not. */
+/* With Event Trace an interrupt has a CFE; a WRMSR that clears TraceEn has none. */
 static bool
 replay_disables(const struct replay *replay)
 {
@@ -23,8 +23,8 @@ replay_disables(const struct replay *replay)
 }
 
 /*
- * Leaves AFTER where a TIP.PGD without IP may have led: to the target of a direct branch,
- * as the processor shows SKL014, or out of context.
+ * Sets AFTER to where a TIP.PGD without IP may have led: to the target of a direct branch
+ * (SKL014), or out of context.
  */
 static void
 replay_leave_bare(
@@ -43,7 +43,7 @@ replay_leave_bare(
 	}
 }
 
-/* The trace is left; where to is known unless the TIP.PGD has no IP. */
+/* A TIP.PGD: tracing ends, at ITEM's .to unless it has no IP. */
 static void
 replay_leave(struct replay *replay, const struct recover_item *item)
 {
@@ -102,7 +102,7 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 {
 	struct pt_context after;
 
-	/* What stands before a TIP.PGE was told of when that was read. */
+	/* PIPs before a TIP.PGE were reported with it. */
 	if (!replay->traced || replay->entered)
 		return;
 	if (item->kind == RECOVER_ASYNC_PAGING)
@@ -125,8 +125,8 @@ replay_paging(struct replay *replay, const struct recover_item *item)
 }
 
 /*
- * A PSB+ in the trace: the unit's own counter must say the same, but when after it
- * the PSB comes is up to the processor.  Where PSB+ is not compared it always is.
+ * A PSB+ in the trace: PacketByteCnt of the unit must have made one due.  How much later
+ * it comes is the processor's choice.
  */
 static void
 replay_psb(struct replay *replay, uint64_t ip)
@@ -137,7 +137,7 @@ replay_psb(struct replay *replay, uint64_t ip)
 		return;
 	replay->doubt.open = false;
 	flow_resolve(replay, ip);
-	/* What makes it due may be no transfer. */
+	/* A non-branch event may make it due. */
 	pending_packets_before(replay, false);
 	if (replay->ended)
 		return;
@@ -225,8 +225,8 @@ replay_batch(struct replay *replay, const struct recover_batch *batch)
 		}
 	}
 	/*
-	 * In doubt, where a batch is one item, a difference is not to be seen before
-	 * what comes next, unless the ring fills.
+	 * With .doubt open, a batch is one item, and a difference is looked for only
+	 * when the ring fills.
 	 */
 	if (!replay->ended &&
 	    (!replay->doubt.open || ++replay->doubt.untaken == RECOVER_BATCH))
@@ -287,7 +287,7 @@ replay_run(const struct replay_config *config, struct replay_result *result,
 	if (error == 0)
 		error = replay_recover(&replay, err);
 	while (error == 0 && !replay.ended) {
-		/* In doubt libipt must not be ahead: it may have to go back. */
+		/* With .doubt open libipt must not run ahead: it may have to resync. */
 		replay_batch(&replay,
 		    recover_read(
 			replay.recover, replay.doubt.open ? 1 : RECOVER_BATCH));

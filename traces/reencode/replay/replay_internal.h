@@ -1,6 +1,6 @@
 /*
- * What the files that drive the unit share and nobody else sees.  A file calls only
- * files that come before it here.
+ * The state of a replay and the functions of its files, for these files only.  A file
+ * calls only files that come before it here.
  */
 #ifndef TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_INTERNAL_H
 #define TOPAZ_TRACES_REENCODE_REPLAY_REPLAY_INTERNAL_H
@@ -9,10 +9,13 @@
 #include "traces/reencode/replay/clock.h"
 #include "traces/reencode/replay/replay.h"
 
-/* What is after an overflow, up to the next PSB, where errata leave it in doubt. */
+/*
+ * From an overflow to the next PSB, if errata may have misled libipt: a difference there
+ * does not end the replay.
+ */
 struct replay_doubt {
 	bool open;
-	uint64_t from;    /* the offset before it */
+	uint64_t from;    /* trace offset of the overflow */
 	unsigned untaken; /* batches since report_take() */
 };
 
@@ -25,23 +28,23 @@ struct replay {
 	struct pt_context at;    /* after the last event */
 	struct code_block *last; /* whose last instruction is not reported yet */
 	bool has_last;
-	bool running;     /* a stretch has begun; else nothing is driven */
-	bool traced;      /* PacketEn, as the trace has it */
-	bool entered;     /* by a TIP.PGE that the flow has yet to come to */
-	bool cr3_written; /* by the event that comes next */
-	bool cr3_peeked;  /* of the last event, before libipt tells of it */
-	bool failed;      /* out of memory; .ended then */
-	bool ended;       /* nothing more can be driven */
-	struct pkt_parser guide; /* up to the last event that needed packets */
+	bool running; /* the unit was started; false in a gap */
+	bool traced;  /* PacketEn, as the trace shows it */
+	bool entered; /* a TIP.PGE was reported that libipt has not reached */
+	bool cr3_written;        /* by the next event */
+	bool cr3_peeked;         /* .cr3_written was read ahead of libipt */
+	bool failed;             /* out of memory; .ended is true, too */
+	bool ended;              /* nothing more is replayed */
+	struct pkt_parser guide; /* after the last packet that was looked for */
 	struct unit_driver_state vmx;
-	uint64_t look_base; /* trace offset + phase of some look at the counter */
-	uint64_t late;      /* of a PSB that is due, before the last overflow */
-	unsigned quiet;     /* outcomes before anything but them can come */
+	uint64_t look_base; /* output offset of some check of PacketByteCnt */
+	uint64_t late;  /* bytes that a PSB was due before the last overflow */
+	unsigned quiet; /* outcomes that come before any other packet */
 	struct clock clock;
 	struct replay_doubt doubt;
 };
 
-/* Where in the trace the unit's output, as far as it was taken, has come to. */
+/* The trace offset that the unit's output, as far as it was taken, has reached. */
 static inline uint64_t
 replay_offset(const struct replay *replay)
 {
@@ -49,123 +52,120 @@ replay_offset(const struct replay *replay)
 }
 
 /*
- * psb_count.c: the state in which a unit must be at PSB number INDEX so that the PSBs
- * after it come where they do, PERIOD_BYTES being the PSB period.  PHASE is known, or
- * 64: not known.  ENABLED: the PSB may be that of an enable.
+ * psb_count.c: PacketByteCnt at PSB number INDEX, inferred from the places of the PSBs
+ * after it.  PERIOD_BYTES: the PSB period; PHASE: 64 if it is not known; ENABLED: the PSB
+ * may be that of an enable.
  */
 struct psb_count psb_count_infer(const struct trace_stats *stats, size_t index,
     uint64_t period_bytes, uint32_t phase, bool enabled);
 
-/* report.c: takes the setting in force at OFFSET.  TraceEn must be 0. */
+/* report.c: uses the setting in force at OFFSET.  TraceEn must be 0. */
 void report_set(struct replay *replay, uint64_t offset);
 
-/* Does Event Trace tell of transfers? */
+/* Is Event Trace on, so that CFE packets give the causes of transfers? */
 bool report_has_event_trace(const struct replay *replay);
 
-/* Hands the unit's output to the comparison. */
+/* Compares the unit's output; a difference ends the replay. */
 void report_take(struct replay *replay);
 
 /*
- * Reports TRANSFER, by the last block's last instruction or after it, to the unit; TELLS:
- * packets before it may say what it is.
+ * Reports TRANSFER, by the last block's last instruction or after it, to the unit.
+ * HAS_CAUSE: CFE, EVD or MODE.TSX packets may say what it is.
  */
 void report_transfer(
-    struct replay *replay, struct pt_transfer *transfer, bool tells);
+    struct replay *replay, struct pt_transfer *transfer, bool has_cause);
 
-/* The same of a transfer of KIND that has led to AFTER. */
+/* Reports a transfer of KIND to AFTER, at FROM if it is asynchronous. */
 void report_event(struct replay *replay, enum pt_transfer_kind kind,
     uint64_t from, const struct pt_context *after);
 
 /*
- * Puts into TRANSFER, which comes next, what Event Trace and MODE.TSX say of it; returns
- * the type of its CFE.
+ * Completes TRANSFER, the next one, by the CFE, EVD and MODE.TSX packets before it;
+ * returns the type of the CFE.
  */
 enum packet_cfe report_read_cause(
     const struct replay *replay, struct pt_transfer *transfer);
 
-/* There is no memory: nothing more can be driven. */
+/* Out of memory: ends the replay. */
 void report_fail(struct replay *replay);
 
-/* The flow contradicts itself or the image at IP. */
+/* The flow contradicts itself or the image at IP: ends the replay.  TEXT is static. */
 void report_wrong(struct replay *replay, const char *text, uint64_t ip);
 
 /*
- * pending_packets.c: tells the unit of all that happened before the transfer that comes
- * next, and when that is.  SENDS: it sends more than outcomes.
+ * pending_packets.c: reports the non-branch events and the time before the next transfer
+ * to the unit.  SENDS: the transfer sends more than a TNT bit.
  */
 void pending_packets_before(struct replay *replay, bool sends);
 
-/* A PSB+ comes next. */
+/* The same before a PSB+. */
 void pending_packets_psb(struct replay *replay);
 
-/* TSC, TMA and CBR that are not of an enable, while nothing is traced. */
+/* Reports a change of frequency to RATIO while nothing is traced. */
 void pending_packets_frequency(struct replay *replay, uint32_t ratio);
 
-/* flow.c: what the last instruction of BLOCK is to the unit. */
+/* flow.c: the kind of transfer that the last instruction of BLOCK is. */
 enum pt_transfer_kind flow_kind(const struct code_block *block);
 
-/* The last block's last instruction led to IP: may it, and what was it? */
+/* The last block's last instruction led to IP: reports it, or that it cannot. */
 void flow_resolve(struct replay *replay, uint64_t ip);
 
-/* The flow goes on with blocks from BLOCK on, up to an item or END; returns where it is. */
+/* Reports the blocks from BLOCK to the next item or END; returns where it stopped. */
 const struct code_blocks_key *flow_blocks(struct replay *replay,
     const struct code_blocks_key *block, const struct code_blocks_key *end);
 
 /* trace_boundary.c. */
 
-/* What a PSB+ says. */
+/* The content of a PSB+. */
 struct psb_plus {
-	bool context; /* it has what is only sent with ContextEn 1 */
+	bool context; /* it has a packet that is only sent with ContextEn 1 */
 	bool has_fup, has_pip, has_exec;
-	bool early; /* BDM70: the FUP that it had is that of the next TIP.PGE */
+	bool early; /* BDM70: its FUP was that of the next TIP.PGE */
 	uint64_t ip, pip, exec; /* payloads, the FUP's expanded */
 	struct unit_driver_state vmx;
 };
 
-/* Reads on after a PSB, up to its PSBEND or what cuts it off. */
+/* Reads from after a PSB to its PSBEND, or to the OVF that cuts it off. */
 void trace_boundary_read_psb(struct pkt_parser *parser, struct psb_plus *plus);
 
 /*
- * BDM70: a PSB+ just before TIP.PGE may hold a FUP, and says nothing by it.  Nothing
- * else has these two after each other, so it need not be told.
+ * BDM70: a PSB+ just before a TIP.PGE may have a FUP without meaning.  Without the erratum
+ * these two never follow each other, so it is recognised without being given.
  */
 void trace_boundary_apply_bdm70(struct replay *replay, struct psb_plus *plus);
 
-/* Takes over what PLUS says of the processor. */
+/* Takes mode, CR3, VMCS and transaction from PLUS. */
 void trace_boundary_take_state(
     struct replay *replay, const struct psb_plus *plus);
 
 /*
- * The CPU's place after PLUS, which has no FUP: in no range, or out of context; where
- * it has context but there is no range, or with BDM70, at the next TIP.PGE.
- * Returns whether it is traced from here on.
+ * Sets AT to where the CPU is after PLUS, which has no FUP: outside all ranges or out of
+ * context; or at the next TIP.PGE, if PLUS has context and there is no range, or with
+ * BDM70.  Returns whether a TIP.PGE comes.
  */
 bool trace_boundary_locate(
     struct replay *replay, const struct psb_plus *plus, struct pt_context *at);
 
-/* A new stretch at OFFSET, where the CPU stands at .at. */
+/* Starts the unit at OFFSET with the CPU at .at. */
 void trace_boundary_resume(
     struct replay *replay, uint64_t offset, struct pt_resume *resume);
 
-/* Leads the guide past the next packet of KIND, TIP.PGD or OVF; false: none. */
+/* Moves the guide after the next packet of KIND, TIP.PGD or OVF; false: there is none. */
 bool trace_boundary_guide(
     struct replay *replay, enum pkt_kind kind, uint64_t *offset);
 
-/*
- * Leads the clock's look ahead to OFFSET; where nothing is told of but transfers, from
- * the last PSB on.
- */
+/* Moves the clock to OFFSET; without non-branch events it reads from the last PSB on. */
 void trace_boundary_look(struct replay *replay, uint64_t offset);
 
 /*
- * CR3 may have changed while nothing was told: if a PSB+ is the next to tell of it, and
- * no CR3 write of its own, then it has.
+ * CR3 may have changed while packets were lost or off: takes it from the next PSB+, unless
+ * a PIP of a CR3 write comes first.
  */
 void trace_boundary_peek_cr3(struct replay *replay);
 
 /*
- * An asynchronous transfer comes next, to AFTER: takes over what a PIP among its packets
- * says, of which libipt tells after it.
+ * Before an asynchronous transfer to AFTER: takes CR3 from a PIP among its packets, which
+ * libipt reports only after it.
  */
 void trace_boundary_peek_pip(struct replay *replay, struct pt_context *after);
 
@@ -174,16 +174,16 @@ void trace_boundary_vmcs(struct replay *replay, uint64_t pa);
 /* The address in a VMCS packet. */
 uint64_t trace_boundary_vmcs_pa(uint64_t payload);
 
-/* CS and the ring of an address, as far as an address tells. */
+/* Sets IP, and with it CPL: 0 in the upper half of the address space, else 3. */
 void trace_boundary_move(struct pt_context *at, uint64_t ip);
+/* Sets CS.L and CS.D from the payload of a MODE.Exec. */
 void trace_boundary_mode(struct pt_context *at, uint64_t exec);
-/* CR3 and NR, out of the payload of a PIP. */
+/* Sets CR3 and NR from the payload of a PIP. */
 void trace_boundary_pip(struct pt_context *at, uint64_t pip);
 
-/* cut.c: the packets from the output's place on to END that are no PADs. */
+/* cut.c: the packets from replay_offset() to END, without PADs. */
 struct cut {
-	uint64_t
-	    end; /* of the last of them; the output's place: there are none */
+	uint64_t end; /* of the last of them; replay_offset(): there are none */
 	uint64_t kinds;  /* of them, a set */
 	struct pkt last; /* that is no CYC; PAD: none */
 	uint64_t ip, pip;
@@ -192,49 +192,46 @@ struct cut {
 struct cut cut_read(const struct replay *replay, uint64_t end);
 
 /*
- * The last block's last instruction, where nothing that was executed after it is
- * known: what the trace says of it before END.
+ * Reports the last block's last instruction, after which libipt found none, by the packets
+ * before END.
  */
 void cut_last(struct replay *replay, uint64_t end);
 
 /*
- * Of the last event before END only the first packets are there: TNT, which it forced
- * out, CYC, FUP, PIP or MODE.Exec.  LOST: the unit loses the others, else the trace
- * does not go on to them.
+ * Reports an event of which the trace has only the first packets before END: TNT, which
+ * it forced out, CYC, FUP, PIP or MODE.Exec.  LOST: an overflow lost the others; else the
+ * trace ends.
  */
 void cut_event(struct replay *replay, uint64_t end, bool lost);
 
-/* gap.c: leaves out GAP, from which on nothing is known up to the next PSB; sets its .to. */
+/* gap.c: leaves out GAP, up to the next PSB; its .to is ignored. */
 void gap_add(struct replay *replay, const struct replay_gap *gap);
 
 /* The gap that is open ends at OFFSET. */
 void gap_close(struct replay *replay, uint64_t offset);
 
-/* Leaves out, for TEXT, what is between FROM and the next PSB. */
+/* Leaves out, for TEXT, everything from FROM to the next PSB. */
 void gap_skip(struct replay *replay, uint64_t from, const char *text);
 
-/* libipt stops, as ITEM says. */
+/* libipt stopped with ITEM, of kind RECOVER_ERROR. */
 void gap_stop(struct replay *replay, const struct recover_item *item);
 
-/* An overflow comes, whose errata may leave it in doubt. */
+/* Opens .doubt at an overflow, if SKD007 or SKD010 may show. */
 void gap_doubt(struct replay *replay);
 
-/* Leaves out what is in doubt if something has ended all that may be due to that. */
+/* If the replay ended while .doubt is open, leaves that part out and continues. */
 void gap_excuse(struct replay *replay);
 
-/*
- * trace_off_span.c: what happens after a TIP.PGD, up to the next TIP.PGE, OVF or the
- * end.
- */
+/* trace_off_span.c: replays from a TIP.PGD to the next TIP.PGE, OVF or the end. */
 void trace_off_span_drive(struct replay *replay);
 
-/* sync.c: a new stretch at the PSB at OFFSET. */
+/* sync.c: starts the unit at the PSB at OFFSET. */
 void sync_drive(struct replay *replay, uint64_t offset);
 
-/* overflow.c: a new stretch after the OVF that the guide comes to next. */
+/* overflow.c: starts the unit after the next OVF. */
 void overflow_drive(struct replay *replay);
 
-/* trace_end.c: how the trace ends: by a flush, or cut off while the unit goes on. */
+/* trace_end.c: compares the end of the trace: a flush, or packets that are cut off. */
 void trace_end_finish(struct replay *replay);
 
 /* replay.c: errors as replay_run(). */
@@ -242,7 +239,7 @@ int replay_begin(struct replay *replay, const struct replay_config *config,
     struct replay_result *result, struct tz_error *err);
 void replay_end(struct replay *replay);
 
-/* Drives what libipt has found. */
+/* Reports what libipt has found. */
 void replay_batch(struct replay *replay, const struct recover_batch *batch);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What is reported to the unit, and what comes of it.
+ * Reports transfers to the unit and takes its output.
  */
 #include "emu/base/rtit.h"
 #include "traces/reencode/replay/replay_internal.h"
@@ -93,11 +93,12 @@ report_read_cause(const struct replay *replay, struct pt_transfer *transfer)
 }
 
 void
-report_transfer(struct replay *replay, struct pt_transfer *transfer, bool tells)
+report_transfer(
+    struct replay *replay, struct pt_transfer *transfer, bool has_cause)
 {
 	transfer->cr3_written = replay->cr3_written;
 	transfer->nlip = code_blocks_nlip(replay->last);
-	if (tells)
+	if (has_cause)
 		(void)report_read_cause(replay, transfer);
 	if (transfer->kind == PT_TRANSFER_TSX_ABORT)
 		replay->vmx.in_tsx = false;

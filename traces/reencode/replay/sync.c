@@ -1,10 +1,10 @@
 /*
- * Where the flow is found at a PSB.
+ * The start of decoding at a PSB.
  */
 #include "emu/base/rtit.h"
 #include "traces/reencode/replay/replay_internal.h"
 
-/* The count to be tried at this sync. */
+/* The PacketByteCnt to try at this sync. */
 static uint32_t
 sync_choose(struct replay *replay, const struct psb_count *count)
 {
@@ -39,8 +39,8 @@ sync_drive(struct replay *replay, uint64_t offset)
 	pkt_begin(
 	    &replay->guide, replay->config.bytes, replay->config.count, offset);
 	/*
-	 * In a damaged trace it may lie within what is a packet to trace_stats_read(): what
-	 * libipt finds after it is not driven.
+	 * In a damaged trace the PSB may lie within a packet of trace_stats_read(): what
+	 * libipt finds after it is left out.
 	 */
 	if (!pkt_next(&replay->guide, &psb) || psb.kind != PKT_PSB ||
 	    index == stats->psb_count || stats->psb[index].offset != offset) {

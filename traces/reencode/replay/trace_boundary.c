@@ -1,6 +1,6 @@
 /*
- * Where tracing begins, ends and is interrupted, and the processor's state there: read
- * from the packets, since no flow says what happens there.
+ * The processor's state where tracing begins, ends and is interrupted, read from packets:
+ * libipt's flow does not have it.
  */
 #include "emu/base/rtit.h"
 #include "traces/reencode/replay/replay_internal.h"
@@ -138,7 +138,7 @@ trace_boundary_guide(
 	return true;
 }
 
-/* The mode and the address that the next TIP.PGE gives; false: none comes. */
+/* Sets AT to mode and address of the next TIP.PGE; false: none comes. */
 static bool
 trace_boundary_peek_pge(const struct replay *replay, struct pt_context *at)
 {

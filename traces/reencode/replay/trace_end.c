@@ -1,9 +1,9 @@
 /*
- * How the trace ends.
+ * The end of the trace.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/* The trace ends at END outside of all that is traced: at most a flush follows. */
+/* The trace ends at END while nothing is traced: at most a flush follows. */
 static void
 trace_end_flush(struct replay *replay, uint64_t *end)
 {

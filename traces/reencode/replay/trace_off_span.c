@@ -1,13 +1,13 @@
 /*
- * Interludes: what the packets say of the time from where tracing ends, or the flow
- * is lost, to where it goes on.
+ * Spans in which tracing is off: from a TIP.PGD, or an overflow, to where tracing
+ * continues.  libipt reports nothing of them; the packets show them.
  */
 #include "traces/reencode/replay/replay_internal.h"
 
-/* What the end of tracing is padded to, as in emu/pt/output/layout.c. */
+/* The end of tracing is padded to this, as in emu/pt/output/layout.c. */
 #define TRACE_OFF_SPAN_FLUSH_BYTES 16
 
-/* May an enable begin at OFFSET?  It comes after a flush. */
+/* Can an enable begin at OFFSET?  A flush precedes it. */
 static bool
 trace_off_span_is_flushed(const struct replay *replay, uint64_t offset)
 {
@@ -49,8 +49,8 @@ trace_off_span_toggle(
 }
 
 /*
- * Does a TIP.PGE that is new in a trace come next: full, with MODE.Exec?  So does the
- * first after a PSB+; but an enable, at OFFSET, stands after a flush.
+ * Is the next TIP.PGE that of an enable at OFFSET: with a full IP, or after MODE.Exec?
+ * The first after a PSB+ is like that, too, but no flush precedes it.
  */
 static bool
 trace_off_span_is_enable(const struct replay *replay, uint64_t offset)
@@ -65,10 +65,7 @@ trace_off_span_is_enable(const struct replay *replay, uint64_t offset)
 	    packet.kind != PKT_PGE || packet.bits == 3 || packet.bits == 6;
 }
 
-/*
- * Where there are ranges, context comes and goes without a packet while the CPU is in
- * none of them.
- */
+/* Can ContextEn change without a packet?  It does outside of all ranges. */
 static bool
 trace_off_span_hides_context(const struct replay *replay)
 {
@@ -96,7 +93,7 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 	struct psb_plus plus;
 	bool due;
 
-	/* What makes it due may be no transfer. */
+	/* A non-branch event may make it due. */
 	pending_packets_before(replay, false);
 	due = pt_unit_psb_due(replay->driver.unit);
 	trace_boundary_read_psb(&replay->guide, &plus);
@@ -104,7 +101,7 @@ trace_off_span_psb(struct replay *replay, const struct pkt *psb)
 	/* With BDM70 it is the counter's only where no enable can be. */
 	if (plus.early && trace_off_span_is_flushed(replay, psb->offset))
 		due = false;
-	/* Context that nothing but an enable gives back. */
+	/* If only an enable can make ContextEn 1 again, the PSB+ is an enable's. */
 	if (due &&
 	    !unit_driver_has_other_setting(&replay->driver, psb->offset) &&
 	    !(replay->at.enclave && plus.context &&
@@ -142,7 +139,7 @@ trace_off_span_enter(struct replay *replay, uint64_t ip)
 	struct pt_context after = replay->at;
 
 	trace_boundary_move(&after, ip);
-	/* An enable that is traced at once has sent the packet already. */
+	/* An enable with PacketEn 1 has sent the TIP.PGE already. */
 	if (replay->traced) {
 		replay->at = after;
 	} else {
@@ -152,14 +149,14 @@ trace_off_span_enter(struct replay *replay, uint64_t ip)
 	replay->traced = replay->entered = true;
 }
 
-/* A CBR while nothing is traced; TSC: offset of a TSC before it. */
+/* A CBR while nothing is traced; TSC: offset of the TSC before it, or UINT64_MAX. */
 static void
 trace_off_span_cbr(struct replay *replay, const struct pkt *cbr, uint64_t tsc)
 {
 	uint64_t offset = tsc != UINT64_MAX ? tsc : cbr->offset;
 
 	pending_packets_before(replay, false);
-	/* It was that of a wake. */
+	/* The CBR of a wake, already reported. */
 	if (replay->clock.look.offset > cbr->offset)
 		return;
 	if (unit_driver_has_other_setting(&replay->driver, offset) ||
@@ -169,7 +166,7 @@ trace_off_span_cbr(struct replay *replay, const struct pkt *cbr, uint64_t tsc)
 		pending_packets_frequency(replay, cbr->value & 0xff);
 }
 
-/* TraceStop, unless a TIP.PGD before it has come with it. */
+/* A TraceStop packet, unless the unit sent it with the TIP.PGD before it. */
 static void
 trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 {
@@ -186,7 +183,7 @@ trace_off_span_stop(struct replay *replay, const struct pkt *packet)
 	report_event(replay, PT_TRANSFER_FAR, 0, &after);
 }
 
-/* Takes the unit's output where there might be no room for much more. */
+/* Takes the unit's output before the ring is full. */
 static void
 trace_off_span_make_room(struct replay *replay)
 {
@@ -197,7 +194,7 @@ trace_off_span_make_room(struct replay *replay)
 void
 trace_off_span_drive(struct replay *replay)
 {
-	/* Offset of one that an enable begins with, and of a CYC before it. */
+	/* Offsets of a TSC that may begin an enable, and of the CYC before it. */
 	uint64_t tsc = UINT64_MAX, cyc = UINT64_MAX;
 	struct pkt packet;
 
@@ -222,7 +219,7 @@ trace_off_span_drive(struct replay *replay)
 			tsc = UINT64_MAX;
 			break;
 		case PKT_CYC:
-			/* Not a wrap of the counter before. */
+			/* A wrap of the counter does not belong to the TSC. */
 			if (packet.value != replay->clock.most)
 				cyc = packet.offset;
 			continue;

@@ -5,13 +5,9 @@
 
 #include <stdlib.h>
 
-/* SDM vol. 3, 33.2.8 "Intel Processor Trace Model Specific Registers". */
-/*
- * A PSB stands in the line that begins where the counter was looked at; timing
- * packets may come before the event that it belongs to.
- */
+/* A PSB comes within the line that begins where PacketByteCnt was checked. */
 #define UNIT_DRIVER_HOLD_BYTES 64
-/* Where the internal buffer has no room for PSB+, that is not before it has. */
+/* Where PSB+ waits for room in the internal buffer, it comes later, by this at most. */
 #define UNIT_DRIVER_ROOM_BYTES 1024
 
 /* One region of 1 MiB (entry size 8), and an END entry back to the table. */
@@ -48,7 +44,7 @@ unit_driver_raise_pmi(void *arg)
 	(void)arg;
 }
 
-/* The CBR of what begins at OFFSET; the profile's in a trace without any. */
+/* The ratio of the CBR after OFFSET; in a trace without CBRs, the profile's. */
 static void
 unit_driver_set_cbr(struct unit_driver *driver, uint64_t offset)
 {
@@ -58,7 +54,7 @@ unit_driver_set_cbr(struct unit_driver *driver, uint64_t offset)
 		pt_unit_set_cbr(driver->unit, cbr);
 }
 
-/* The frequency is an input: the unit's CBR is the one that the trace has. */
+/* The frequency is an input: the unit's CBR is that of the trace. */
 static void
 unit_driver_event(void *arg, const struct pt_event *event)
 {
@@ -82,7 +78,7 @@ unit_driver_wrmsr(struct unit_driver *driver, uint32_t index, uint64_t value)
 	return pt_unit_wrmsr(driver->unit, index, value, &at, 0) == FAULT_NONE;
 }
 
-/* Sets the output to where the trace's byte OFFSET lies in the ring. */
+/* Sets the output position so that trace offset OFFSET keeps its place in a line. */
 static bool
 unit_driver_seek(struct unit_driver *driver, uint64_t offset)
 {
@@ -201,12 +197,12 @@ unit_driver_create(struct unit_driver *driver,
 		.profile = *config->profile,
 		.compare = compare };
 	driver->profile.uarch = &driver->uarch;
-	/* What sends VMCS packets traces in VMX operation, whatever is compared. */
+	/* A trace with VMCS packets was made in VMX operation. */
 	driver->uarch.vmx_pt = true;
 	driver->ring = malloc(UNIT_DRIVER_RING_BYTES);
 	if (driver->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");
-	/* All are tried, the first one last: with that it begins. */
+	/* Does the profile accept all settings?  The first one last: it comes first. */
 	while (good && count-- != 0) {
 		unit_driver_choose(driver, count);
 		good = unit_driver_open(driver, 0) &&
@@ -273,7 +269,7 @@ unit_driver_toggle(struct unit_driver *driver, uint64_t offset,
 
 	unit_driver_disable(driver, at);
 	unit_driver_take(driver);
-	/* Where the next enable begins is an input. */
+	/* The offset of the next enable is an input. */
 	while (driver->offset < offset) {
 		uint64_t left = offset - driver->offset;
 
@@ -283,7 +279,7 @@ unit_driver_toggle(struct unit_driver *driver, uint64_t offset,
 		driver->offset += left;
 		driver->zero += left;
 	}
-	/* A counter of 0 would be that of an enable with PSB+. */
+	/* With PacketByteCnt 0 an enable sends PSB+. */
 	count = unit_driver_count(driver);
 	if (state != NULL && state->in_vmx)
 		pt_unit_vmptrld(driver->unit, state->vmcs);

@@ -1,6 +1,6 @@
 /*
- * Enables after which IA32_RTIT_CTL is another, as far as the packets show it: what
- * each of them sends says whether TSCEn and MTCEn are 1, what follows it the others.
+ * Enables at which IA32_RTIT_CTL changes, as far as packets show it: those of an enable
+ * show TSCEn and MTCEn, later ones CYCEn and EventEn.
  */
 #include "emu/base/rtit.h"
 #include "traces/decode/vector.h"
@@ -13,12 +13,13 @@
 #define CTL_CHANGES_IF 4
 
 struct ctl_changes {
-	struct setting *list; /* .ctl: bits that are seen */
+	struct setting *list; /* .ctl: bits that packets show */
 	size_t count, room;
 	bool traced;
-	bool good;       /* there was memory */
-	uint64_t status; /* offset of what may begin an enable, or none */
-	uint64_t bits;   /* that it shows */
+	bool good; /* no memory was missing */
+	uint64_t
+	    status; /* offset of status packets that may begin an enable, or UINT64_MAX */
+	uint64_t bits; /* bits that they show */
 };
 
 static void
@@ -33,7 +34,7 @@ ctl_changes_begin(struct ctl_changes *changes, uint64_t offset)
 	changes->count++;
 }
 
-/* Which of the bits PACKET shows. */
+/* The bits that PACKET shows. */
 static uint64_t
 ctl_changes_bits(const struct pkt *packet)
 {
@@ -72,13 +73,13 @@ ctl_changes_packet(
 		ctl_changes_begin(changes, changes->status);
 		changes->traced = true;
 	}
-	/* While nothing is traced it may be the next enable's. */
+	/* While nothing is traced, it may belong to the next enable. */
 	if (changes->count != 0 && changes->good &&
 	    (changes->traced || in_psb || !status))
 		changes->list[changes->count - 1].ctl |= changes->bits;
 }
 
-/* Drops those that are as the one before. */
+/* Drops settings that are equal to the one before. */
 static void
 ctl_changes_join(struct ctl_changes *changes)
 {

@@ -1,11 +1,11 @@
 /*
- * Filter ranges out of a trace's packets.
+ * Filter ranges, inferred from IPs.
  */
 #include "traces/decode/vector.h"
 #include "traces/reencode/search/search.h"
 
 #define RANGES_MAX 4
-/* So many addresses are kept before equal ones are dropped. */
+/* Addresses that are collected before equal ones are dropped, at least. */
 #define RANGES_KEPT 65536
 
 /* An IP that was traced, or the target of a TIP.PGD. */
@@ -17,7 +17,7 @@ struct spot {
 struct spots {
 	struct spot *spot;
 	size_t count, room;
-	size_t unique; /* drop equal ones when there are so many */
+	size_t unique; /* count at which equal ones are dropped */
 };
 
 static int
@@ -75,7 +75,7 @@ ranges_read(struct spots *spots, const struct search *search)
 	return true;
 }
 
-/* Adds the range between two spots that lie outside. */
+/* Makes A to B range number N. */
 static bool
 ranges_put(struct decode_filter *filter, unsigned n, uint64_t a, uint64_t b)
 {

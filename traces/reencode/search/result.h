@@ -1,21 +1,21 @@
 /*
- * What comes out of re-encoding, of the best way that was found.
+ * The result of a re-encoding: that of the best choice that the search found.
  */
 #ifndef TOPAZ_TRACES_REENCODE_SEARCH_RESULT_H
 #define TOPAZ_TRACES_REENCODE_SEARCH_RESULT_H
 
 #include "traces/reencode/replay/replay.h"
 
-/* Lines that say what was inferred. */
+/* Lines of text on what was inferred. */
 #define REENCODE_LINES      24
 #define REENCODE_LINE_BYTES 128
 
 struct reencode_result {
 	bool equal;
-	bool one_ctl; /* what does not show is the same at all enables */
-	bool nothing; /* no PSB, or none from which anything decodes */
+	bool one_ctl; /* bits that no packet shows are taken as equal at all enables */
+	bool nothing; /* no PSB, or no instruction could be decoded */
 	uint64_t bytes;
-	uint64_t ctl; /* that the unit was driven with */
+	uint64_t ctl; /* IA32_RTIT_CTL of the unit */
 	struct decode_filter filter;
 	struct trace_stats stats;
 	struct replay_result replay;
@@ -24,11 +24,11 @@ struct reencode_result {
 	char line[REENCODE_LINES][REENCODE_LINE_BYTES];
 };
 
-/* Adds a line on what was inferred. */
+/* Adds a line on what was inferred; more than REENCODE_LINES are dropped. */
 void result_note(struct reencode_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* Bytes of the trace that are equal, from its beginning on; UINT64_MAX: all. */
+/* The trace offset of the first difference; UINT64_MAX: none. */
 uint64_t result_reach(const struct reencode_result *result);
 
 /* Is the first difference that a PSB came too early or too late? */

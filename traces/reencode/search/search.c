@@ -1,6 +1,6 @@
 /*
- * What the packets leave open is tried, one way after another, up to the one that
- * makes the trace again.  An error ends all of it: nothing is driven from then on.
+ * Tries what the packets leave open, one choice after another, until the whole trace is
+ * equal.  After an error nothing is tried any more.
  */
 #include "traces/reencode/search/search.h"
 
@@ -12,20 +12,20 @@
 /* Outcomes of a full short TNT. */
 #define SEARCH_TNT_SHORT 6
 
-/* Offsets modulo 64 bytes, the line in which the counter is looked at. */
+/* Output offsets modulo 64, the line in which the unit checks PacketByteCnt. */
 #define SEARCH_PHASES     64
 #define SEARCH_PHASE_STEP 8
-/* So many counts are tried one by one, not nearer to each other. */
+/* PacketByteCnts that search_widen() tries, and their least distance. */
 #define SEARCH_COUNT_STEPS      64
 #define SEARCH_COUNT_STEP_LEAST 64
-/* So often, and where a PSB differs so near after the one before. */
+/* How often it does so, and how near the PSB before the difference must be. */
 #define SEARCH_WIDENED    4
 #define SEARCH_NEAR_BYTES (UINT64_C(32) << 10)
 /* One step of PSBFreq in IA32_RTIT_CTL, and its greatest value. */
 #define SEARCH_PSB_STEP TZ_BIT(24)
 #define SEARCH_PERIODS  15
 
-/* What is in force from each offset on. */
+/* Writes the way's CTL and filter into the settings that are inferred. */
 static void
 search_settings(struct search *search)
 {
@@ -40,7 +40,7 @@ search_settings(struct search *search)
 	}
 }
 
-/* Makes the trace again, in one way. */
+/* Replays the trace with the present choice. */
 static void
 search_once(struct search *search)
 {
@@ -48,7 +48,7 @@ search_once(struct search *search)
 	struct unit_driver_config *driver = &search->replay.driver;
 	struct reencode_result *result = search->result;
 
-	/* A ring takes as long as millions of instructions: not once a choice. */
+	/* An endless loop takes millions of instructions: once is enough. */
 	if (search->error != 0 || result->replay.endless)
 		return;
 	search_settings(search);
@@ -61,7 +61,7 @@ search_once(struct search *search)
 	    &search->replay, &result->replay, search->err);
 }
 
-/* Takes another count where a PSB came too early or too late.  False: none. */
+/* Chooses another PacketByteCnt where a PSB came early or late.  False: none is left. */
 static bool
 search_choose(struct search *search)
 {
@@ -83,7 +83,7 @@ search_choose(struct search *search)
 	return true;
 }
 
-/* Halves what may be of the counts, one after the other. */
+/* Finds PacketByteCnt at each sync, one after the other, by bisection. */
 static void
 search_halves(struct search *search)
 {
@@ -92,7 +92,7 @@ search_halves(struct search *search)
 	while (search->error == 0 && search_choose(search));
 }
 
-/* Does a PSB differ so near after the last sync that its count may be why? */
+/* Does a PSB differ near the last sync, so that PacketByteCnt there may be the cause? */
 static bool
 search_may_widen(const struct search *search)
 {
@@ -106,7 +106,7 @@ search_may_widen(const struct search *search)
 	    SEARCH_NEAR_BYTES;
 }
 
-/* Tries CHOICE at sync number INDEX, and afresh at those after it. */
+/* Tries CHOICE at sync number INDEX, with no choice made at later ones. */
 static void
 search_count(struct search *search, uint64_t index, struct replay_choice choice)
 {
@@ -124,8 +124,8 @@ search_count(struct search *search, uint64_t index, struct replay_choice choice)
 }
 
 /*
- * A PSB that was due when TraceEn fell is lost, so that less in the counter may let
- * one come earlier, and more later: all counts that may be are tried, some apart.
+ * A PSB that is due when TraceEn falls is lost, so the place of the next PSB does not grow
+ * with PacketByteCnt, and bisection fails: counts over the whole interval are tried.
  */
 static void
 search_widen(struct search *search)
@@ -155,7 +155,7 @@ search_widen(struct search *search)
 	search_count(search, index, best);
 }
 
-/* Runs with every count that may be, until PSBs come where they must. */
+/* Finds the PacketByteCnts, and with them the phase. */
 static void
 search_counts(struct search *search)
 {
@@ -174,13 +174,13 @@ search_counts(struct search *search)
 }
 
 /*
- * The N-th way to fill in one thing that the packets leave open; from 1 on where the
- * trace cannot be made in the best of those before.  False: there is none.
+ * The functions below set one open item to its N-th value; N is not 0 where no value
+ * before makes the trace equal.  False: there is no N-th value.
  */
 
 /*
- * Where the trace begins in the middle, the offset of its output modulo 64 may
- * only show when PSBs come after a later enable.
+ * The phase.  Of a trace that begins in the middle, only PSBs after a later enable may
+ * show it.
  */
 static bool
 search_phase(struct search *search, unsigned n)
@@ -193,7 +193,7 @@ search_phase(struct search *search, unsigned n)
 	    result->replay.difference.pad;
 }
 
-/* Where packets were lost, a PSB may have waited for room, too. */
+/* Does a PSB wait for room in the internal buffer?  Only a trace with overflows shows it. */
 static bool
 search_room(struct search *search, unsigned n)
 {
@@ -205,7 +205,7 @@ search_room(struct search *search, unsigned n)
 		result->stats.packets[PKT_OVF] != 0);
 }
 
-/* Where TNTs may be long, TIPs may wait for them or not: not always as the profile's. */
+/* Do TIPs wait for TNT bits?  Processors with long TNTs differ from their profile. */
 static bool
 search_deferred(struct search *search, unsigned n)
 {
@@ -216,10 +216,7 @@ search_deferred(struct search *search, unsigned n)
 	    search->way.uarch.tnt_bits != SEARCH_TNT_SHORT;
 }
 
-/*
- * DisRETC is what the packets do not show: first without RET compression, then with it
- * if that leads nowhere.
- */
+/* DisRETC, which no packet shows: first without RET compression, then with it. */
 static bool
 search_compressed(struct search *search, unsigned n)
 {
@@ -228,9 +225,9 @@ search_compressed(struct search *search, unsigned n)
 }
 
 /*
- * Each PSB period that may be, from the longest on.  A PSB that is due when TraceEn falls
- * is lost, so that the longest way from PSB to PSB may be more than the period: where one
- * comes earlier, the period is shorter.
+ * The PSB period, from the longest on.  A PSB that is due when TraceEn falls is lost, so
+ * the longest distance of two PSBs may be more than the period: if a PSB comes earlier,
+ * the period is shorter.
  */
 static bool
 search_period(struct search *search, unsigned n)
@@ -245,7 +242,7 @@ search_period(struct search *search, unsigned n)
 	return true;
 }
 
-/* Another CTL after some enables, if they show one. */
+/* Changes of CTL at enables, if the packets show any. */
 static bool
 search_changes(struct search *search, unsigned n)
 {
@@ -254,7 +251,7 @@ search_changes(struct search *search, unsigned n)
 		search->way.settings.count > 1);
 }
 
-/* Another DisRETC from the enable before the first difference on, and so on from there. */
+/* Another DisRETC from the last enable before the first difference on. */
 static bool
 search_flip(struct search *search, unsigned n)
 {
@@ -268,17 +265,17 @@ search_flip(struct search *search, unsigned n)
 }
 
 /*
- * What packets leave open.  Where a row is filled in in another way, those before it are
- * filled in anew.
+ * The open items.  Whenever a row gets another value, all rows before it are searched
+ * again.
  */
 static const struct search_row {
 	bool (*fill)(struct search *search, unsigned n);
 	unsigned others; /* the greatest N */
-	bool ctl;        /* it is in IA32_RTIT_CTL: not open if that is given */
-	bool psbs;       /* only PSBs show it */
-	bool all;        /* others are tried after one that is no better, too */
-	bool ties;       /* another is taken if it is as good */
-	bool psbs_only; /* with another only the rows of PSBs are filled in anew */
+	bool ctl;  /* a field of IA32_RTIT_CTL: not open if that is given */
+	bool psbs; /* only PSBs show it */
+	bool all;  /* a value that is no better does not end the row */
+	bool ties; /* a later value is taken if it is as good */
+	bool psbs_only; /* with another value, only rows of PSBs are searched again */
 } search_rows[] = {
 	{ .fill = search_phase,
 	    .others = SEARCH_PHASES / SEARCH_PHASE_STEP - 1,
@@ -299,8 +296,8 @@ static const struct search_row {
 };
 
 /*
- * Fills in what the first COUNT rows leave open, or those of them that PSBS alone show, as
- * well as can be: a way is better if more of the trace is equal.
+ * Searches the first COUNT rows, or those of them that only PSBs show (PSBS): a choice is
+ * better if its first difference comes later.
  */
 static void
 search_fill(struct search *search, unsigned count, bool psbs)

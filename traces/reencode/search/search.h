@@ -1,6 +1,6 @@
 /*
- * What re-encoding is asked for, and the ways to do it: a trace is made again in each
- * that its packets leave open, up to the best.
+ * The options of a re-encoding, and the search: what neither the options nor the packets
+ * say is chosen so that as much of the trace as possible is equal.
  */
 #ifndef TOPAZ_TRACES_REENCODE_SEARCH_SEARCH_H
 #define TOPAZ_TRACES_REENCODE_SEARCH_SEARCH_H
@@ -10,37 +10,38 @@
 struct reencode_options {
 	const struct profile *profile;
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
-	uint32_t errata;    /* that show, bits by profile_erratum */
-	bool errata_given;  /* else those of an overflow may, too */
+	uint32_t errata;    /* errata that show, bits by profile_erratum */
+	bool errata_given; /* .errata is complete; else errata of overflows may show, too */
 	enum compare_form form;
 	bool ctl_given, filter_given;
 	uint64_t ctl; /* IA32_RTIT_CTL */
 	struct decode_filter filter;
 	/*
-	 * The same with the offsets from which on, where they change; the first is
-	 * that of .ctl and .filter.  None: they do not.
+	 * Where .ctl and .filter change within the trace: their values, by rising
+	 * offset, the first of which are .ctl and .filter.  0: they do not change.
 	 */
 	const struct setting *settings;
 	size_t setting_count;
 };
 
-/* A list of settings, by rising offset. */
+/* Settings by rising offset, one at least. */
 struct setting_list {
 	struct setting *setting;
 	size_t count;
 };
 
-/* One way. */
+/* One choice of all that is open. */
 struct search_way {
 	uint64_t ctl;
 	struct profile_uarch uarch;
-	/* The first with .ctl and the result's filter, further ones as given. */
+	/* Inferred ones get .ctl and the result's filter before each try. */
 	struct setting_list settings;
-	bool roomless;  /* PSBs wait for room in the internal buffer */
-	uint32_t phase; /* output offset minus trace offset; 64: to be found */
+	bool roomless; /* PSBs wait for room in the internal buffer */
+	uint32_t
+	    phase; /* output offset minus trace offset, modulo 64; 64: not known */
 };
 
-/* So often another setting may begin; lists with that of the options and the packets. */
+/* Changes of DisRETC that are tried; lists: these, that of the options, of the packets. */
 #define SEARCH_FLIPS 8
 #define SEARCH_LISTS (2 + SEARCH_FLIPS)
 
@@ -48,42 +49,43 @@ struct search {
 	const struct reencode_options *options;
 	struct reencode_result *result;
 	struct tz_error *err;
-	int error;                   /* nothing is driven any more */
+	int error;                   /* not 0: nothing is tried any more */
 	struct profile profile;      /* with the way's .uarch */
 	struct replay_config replay; /* all but what the way says */
 	struct search_way way;
-	uint64_t widen_left; /* bytes that may still be driven to widen choices */
+	uint64_t
+	    widen_left; /* bytes of trace that search_widen() may still replay */
 	struct replay_choice choices[REPLAY_CHOICES];
 	struct setting *lists[SEARCH_LISTS]; /* to be freed */
 	unsigned list_count;
 };
 
 /*
- * Makes the trace again in each way that may be, up to the best; .error.  Where one CTL
- * for all of it does not do, there may be several.
+ * Replays the trace with one choice after another and leaves the best one's result.  Sets
+ * .error.
  */
 void search_run(struct search *search);
 void search_free(struct search *search);
 
-/* CTL and ranges: given, or out of the packets; .error. */
+/* Takes IA32_RTIT_CTL and ranges from the options, or infers them.  Sets .error. */
 void setup_run(struct search *search);
 
-/* The list is the way's from now on.  False: out of memory; .error. */
+/* Makes LIST, which SEARCH then owns, the way's.  False: it is empty: no memory; sets .error. */
 bool setup_take(struct search *search, struct setting_list list);
 
-/* The bits of IA32_RTIT_CTL without which there are no packets of KINDS, a set. */
+/* The bits of IA32_RTIT_CTL that enable the packets of KINDS, a set. */
 uint64_t setup_ctl_of(uint64_t kinds);
 
 /*
- * Ranges that hold every traced IP and no target of a TIP.PGD, as wide as can be: the
- * result's filter.  -TZ_EFORMAT: four are not enough; -TZ_EIO: out of memory.
+ * Sets the result's filter to the widest ranges that contain every traced IP and no target
+ * of a TIP.PGD.  -TZ_EFORMAT: more than four are needed; -TZ_EIO: out of memory.
  */
 int ranges_infer(struct search *search);
 
-/* Looks for enables after which CTL is another.  One setting: there are none. */
+/* The enables at which the packets show another CTL; one setting: there are none. */
 struct setting_list ctl_changes_find(const struct search *search);
 
-/* A copy of LIST, in which from OFFSET on BIT is another. */
+/* A copy of LIST in which BIT of CTL is inverted from OFFSET on. */
 struct setting_list ctl_changes_flip(
     const struct setting_list *list, uint64_t offset, uint64_t bit);
 

@@ -1,5 +1,5 @@
 /*
- * How a unit is set up to make a trace again: given, or out of the packets.
+ * The setting of the unit: from the options, or inferred from the packets.
  */
 #include "traces/reencode/search/search.h"
 
@@ -14,21 +14,24 @@
 
 #define SETUP_DOUBTFUL  (REPLAY_ERRATUM(SKD007) | REPLAY_ERRATUM(SKD010))
 
-/* A PSB comes so late after the look at the counter, at most. */
+/* Bytes from the check of PacketByteCnt to the PSB, at most. */
 #define SETUP_LATE_BYTES 64
 #define SETUP_PSB_FREQS  16
 
-/* A cycle counter is not wider. */
+/* The greatest width of a cycle counter. */
 #define SETUP_CYC_BITS 40
 
 /* Outcomes of a full TNT packet, long and short. */
 #define SETUP_TNT_LONG  47
 #define SETUP_TNT_SHORT 6
 
-/* Which packets there are only with which bits of IA32_RTIT_CTL. */
+/* Packets, and the bits of IA32_RTIT_CTL that enable them. */
 static const struct setup_row {
 	uint64_t kinds, ctl;
-	/* Of what a profile may lack: its bit in CPUID.14H:EBX, all its bits. */
+	/*
+	 * Of a feature that a profile may not have: its bit in CPUID.14H:EBX, all its
+	 * bits of IA32_RTIT_CTL, its name.
+	 */
 	uint32_t ebx;
 	uint64_t all;
 	const char *text;
@@ -73,7 +76,7 @@ setup_kinds(const struct trace_stats *stats)
 	return kinds;
 }
 
-/* PSBFreq as the longest way from PSB to PSB shows it. */
+/* PSBFreq, from the longest distance of two PSBs. */
 static uint64_t
 setup_psb_freq(const struct trace_stats *stats)
 {
@@ -86,7 +89,7 @@ setup_psb_freq(const struct trace_stats *stats)
 	return n << 24;
 }
 
-/* MTCFreq and CycThresh, as far as the packets tell them, within what the profile has. */
+/* MTCFreq and CycThresh from the packets, among the values that the profile has. */
 static uint64_t
 setup_clocks(const struct search *search)
 {
@@ -106,7 +109,7 @@ setup_clocks(const struct search *search)
 	return SETUP_FREQ(freq % TRACE_STATS_FREQS) | SETUP_THRESH(threshold);
 }
 
-/* IA32_RTIT_CTL as the packets show it, without ranges and with DisRETC. */
+/* IA32_RTIT_CTL from the packets, without ranges and with DisRETC. */
 static uint64_t
 setup_infer(const struct search *search)
 {
@@ -130,7 +133,7 @@ setup_infer(const struct search *search)
 	return ctl;
 }
 
-/* What the unit is to have of CTL: not what re-encoding does without. */
+/* CTL with ToPA output, and without what re-encoding does not model. */
 static uint64_t
 setup_usable(uint64_t ctl)
 {
@@ -138,10 +141,7 @@ setup_usable(uint64_t ctl)
 	    CTL_TOPA;
 }
 
-/*
- * How far the cycle counter counts, and how many outcomes a full TNT has, where nobody
- * tells: long ones show, split ones, too.
- */
+/* The width of the cycle counter and the outcomes of a full TNT, where packets show them. */
 static void
 setup_uarch(struct search *search)
 {
@@ -162,7 +162,7 @@ setup_uarch(struct search *search)
 	    uarch->cyc_bits);
 }
 
-/* Leaves out what the profile has not. */
+/* Leaves out packets of features that the profile does not have. */
 static void
 setup_leave_out(struct search *search)
 {
@@ -200,7 +200,7 @@ setup_has_doubts(const struct search *search)
 	    (errata & SETUP_DOUBTFUL) != 0;
 }
 
-/* Is there more than transfers? */
+/* Does the trace have packets for non-branch events, or time? */
 static bool
 setup_has_events(const struct search *search)
 {
@@ -230,7 +230,7 @@ setup_take(struct search *search, struct setting_list list)
 	return true;
 }
 
-/* Makes room for the first setting and takes over the others. */
+/* The settings of the options; the first is filled in before each try. */
 static struct setting_list
 setup_settings(const struct reencode_options *options)
 {
@@ -281,7 +281,7 @@ setup_run(struct search *search)
 	search->replay.watched = setup_has_events(search);
 	search->replay.doubts = setup_has_doubts(search);
 	search->replay.errata = options->errata;
-	/* A trace in which it does not show has nothing like it. */
+	/* BDM70 in any case: a trace without it has no such PSB+. */
 	search->replay.decode.errata = options->errata | REPLAY_ERRATUM(BDM70);
 	if (options->filter_given)
 		result->filter = options->filter;
