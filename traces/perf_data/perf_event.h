@@ -1,5 +1,5 @@
 /*
- * The events of a perf.data file, and the PMUs that they belong to, found.
+ * Finds the events of a perf.data file and the PMUs that they belong to.
  */
 #ifndef TOPAZ_TRACES_PERF_DATA_PERF_EVENT_H
 #define TOPAZ_TRACES_PERF_DATA_PERF_EVENT_H

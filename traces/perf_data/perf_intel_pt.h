@@ -1,6 +1,6 @@
 /*
- * How perf had Intel PT set up: IA32_RTIT_CTL out of the event's attributes, the clocks,
- * the filter.  The words are those of perf's AUXTRACE_INFO record.
+ * The setting of Intel PT under perf: IA32_RTIT_CTL from the event's attributes; clocks and
+ * filter from the words of perf's AUXTRACE_INFO record.
  */
 #ifndef TOPAZ_TRACES_PERF_DATA_PERF_INTEL_PT_H
 #define TOPAZ_TRACES_PERF_DATA_PERF_INTEL_PT_H

@@ -39,10 +39,10 @@ struct scan {
 	struct tz_error *err;
 	struct zfile_feed *feed;
 	size_t room;
-	/* Where the content of each COMPRESSED record ends in the unpacked bytes. */
+	/* For each COMPRESSED record, the end of its content in the unpacked bytes. */
 	size_t *ends;
 	size_t end_count, end_room, end_next;
-	size_t unpacked; /* bytes of these whose records were found */
+	size_t unpacked; /* unpacked bytes whose records were added */
 };
 
 static int

@@ -7,10 +7,9 @@
 
 #define NO_SPACE SIZE_MAX
 
-/* Of a process: its space now, or of a thread: its process. */
+/* A process and its present space. */
 struct entry {
 	uint32_t id;
-	uint32_t pid;
 	size_t space;
 };
 
@@ -256,11 +255,11 @@ struct follower {
 	struct table current; /* the space of each process */
 	size_t next;          /* of .spaces, to begin */
 	uint32_t pid;         /* of the task that runs; PERF_NO_PID: unknown */
-	bool away;            /* the task before left, at .left */
+	bool away;            /* the last task left, at time .left */
 	uint64_t left;
 };
 
-/* From TIME on the process that runs is in the space that it has now. */
+/* From TIME on the running process is in its present space. */
 static bool
 follow_stay(struct follower *follower, uint64_t time)
 {
@@ -282,8 +281,8 @@ follow_stay(struct follower *follower, uint64_t time)
 }
 
 /*
- * The task of process PID runs.  It came when the one before left: the kernel writes the
- * record of its coming after it has been traced again.
+ * A task of process PID runs.  It has run since the task before it left, not since its own
+ * record: the kernel writes that one after the task is traced again.
  */
 static bool
 follow_in(struct follower *follower, uint32_t pid, uint64_t time)
@@ -304,7 +303,7 @@ follow_switch(struct follower *follower, const struct perf_record *record)
 
 	if (!one.out)
 		return follow_in(follower, record->pid, record->time);
-	/* Who ran up to now is known from here on. */
+	/* The record names the task that ran up to now. */
 	if (follower->pid == PERF_NO_PID &&
 	    !follow_in(follower, record->pid, record->time))
 		return false;
@@ -334,7 +333,7 @@ follow_spaces(struct follower *follower, size_t place, uint64_t time)
 	return true;
 }
 
-/* The queue is that of a thread: RECORD may say to which process it belongs. */
+/* The queue is a thread's: RECORD may name the process of that thread. */
 static bool
 follow_thread(struct follower *follower, const struct perf_record *record)
 {
@@ -374,7 +373,7 @@ follow_record(struct follower *follower, const struct perf_record *record)
 	return true;
 }
 
-/* No record says which process runs: that is clear if there is one only. */
+/* No record says which process runs: there may be only one. */
 static bool
 follow_default(struct follower *follower, const size_t *order)
 {

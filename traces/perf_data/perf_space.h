@@ -17,18 +17,18 @@ struct perf_space {
 	/* Executable maps, the oldest first; where two overlap the later one counts. */
 	struct perf_mmap *maps;
 	size_t map_count, map_room;
-	size_t begin; /* place in the order of time of the record that began it */
+	size_t begin; /* index, by time, of the record that began it */
 };
 
-/* From TIME on, in ns of perf's clock, it is in SPACE. */
+/* From TIME on, in ns of perf's clock, the CPU or thread is in SPACE. */
 struct perf_stay {
 	uint64_t time;
 	size_t space;
 };
 
 struct perf_stays {
-	struct perf_stay
-	    *stay; /* by rising time; the first one also before its time */
+	/* By rising time; the first one is also valid before its time. */
+	struct perf_stay *stay;
 	size_t count, room;
 	bool unknown; /* several processes, and no record says which one runs */
 };
@@ -49,8 +49,8 @@ int perf_space_read(const struct perf_file *file, struct perf_spaces *spaces,
 void perf_space_free(struct perf_spaces *spaces);
 
 /*
- * Which spaces QUEUE's CPU or thread was in; STAYS->stay is to be freed.  None: no record
- * says it, or there is no process.  -TZ_EIO: out of memory.
+ * The spaces that QUEUE's CPU or thread was in; the caller frees STAYS->stay.  .count 0: no
+ * record says it, or there is no process.  -TZ_EIO: out of memory.
  */
 int perf_space_stays(const struct perf_file *file,
     const struct perf_spaces *spaces, const struct perf_aux_queue *queue,

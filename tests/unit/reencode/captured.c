@@ -11,7 +11,7 @@
 #define AT(offset) (CAPTURED_CODE + (offset))
 #define LINE       64
 #define PERIOD     2048
-/* A PSB that may wait does so for so many bytes. */
+/* Bytes that a PSB waits, with .holds. */
 #define HOLD 24
 
 static const uint8_t code[] = { 0x75, 0x06, /* 00: jnz 08 */
@@ -77,7 +77,7 @@ listed(struct captured *captured, enum pt_packet_type type)
 	captured->type[captured->packets++] = (int)type;
 }
 
-/* Looks at the counter wherever the output has come past a look. */
+/* Checks the counter at each place that the output has passed. */
 static void
 look(struct captured *captured)
 {
@@ -100,8 +100,8 @@ look(struct captured *captured)
 }
 
 /*
- * COUNT packets that belong together; HEADER: bytes before a payload that begins a word,
- * 0: they are small.
+ * Writes COUNT packets that belong together.  HEADER: bytes before a payload that starts a
+ * word; 0: the packets are small.
  */
 static void
 put(struct captured *captured, const struct pt_packet *packet, unsigned count,
