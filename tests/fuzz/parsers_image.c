@@ -5,7 +5,7 @@
  */
 #include "harness/cmd/trace/reencode_text.h"
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/input/memory_image.h"
+#include "traces/memory/memory_image.h"
 #include "traces/reencode/reencode.h"
 
 #include <inttypes.h>

@@ -3,7 +3,7 @@
  * ends in a result or in a message. Method: the input is options, code, packets.
  */
 #include "tests/fuzz/parsers.h"
-#include "traces/reencode/input/memory_image.h"
+#include "traces/memory/memory_image.h"
 #include "traces/reencode/reencode.h"
 
 #include <stdlib.h>

@@ -9,8 +9,8 @@
 #include "emu/base/rtit.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/reencode_one.h"
+#include "traces/memory/perf_memory.h"
 #include "traces/perf_data/perf_intel_pt.h"
-#include "traces/reencode/input/perf_memory.h"
 
 struct perf_input {
 	const struct reencode_input *input;

@@ -5,8 +5,8 @@
 #ifndef TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
 #define TOPAZ_TRACES_REENCODE_INPUT_CODE_BLOCKS_H
 
+#include "traces/memory/memory_image.h"
 #include "traces/reencode/input/insn_class.h"
-#include "traces/reencode/input/memory_image.h"
 
 /*
  * What identifies a block: instructions from IP on, through direct jumps and calls.  .rest

@@ -2,8 +2,8 @@
  * The memory of the traced code, from dumps, lists of pages and ELF files, for libipt and
  * for Zydis.  Where pieces overlap, the one that was added last counts.
  */
-#ifndef TOPAZ_TRACES_REENCODE_INPUT_MEMORY_IMAGE_H
-#define TOPAZ_TRACES_REENCODE_INPUT_MEMORY_IMAGE_H
+#ifndef TOPAZ_TRACES_MEMORY_MEMORY_IMAGE_H
+#define TOPAZ_TRACES_MEMORY_MEMORY_IMAGE_H
 
 #include "emu/base/base.h"
 

@@ -1,6 +1,6 @@
 #define _GNU_SOURCE /* memfd_create */
 
-#include "traces/reencode/input/memory_image.h"
+#include "traces/memory/memory_image.h"
 
 #include "harness/host/input.h"
 #include "traces/bundle/zfile.h"

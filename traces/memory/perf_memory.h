@@ -2,11 +2,11 @@
  * The memory of the traced code of a perf.data: the mapped files, found below folders as
  * perf finds them.
  */
-#ifndef TOPAZ_TRACES_REENCODE_INPUT_PERF_MEMORY_H
-#define TOPAZ_TRACES_REENCODE_INPUT_PERF_MEMORY_H
+#ifndef TOPAZ_TRACES_MEMORY_PERF_MEMORY_H
+#define TOPAZ_TRACES_MEMORY_PERF_MEMORY_H
 
+#include "traces/memory/memory_image.h"
 #include "traces/perf_data/perf_space.h"
-#include "traces/reencode/input/memory_image.h"
 
 #include <stdio.h>
 

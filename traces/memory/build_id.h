@@ -1,8 +1,8 @@
 /*
  * The build id of an ELF file.
  */
-#ifndef TOPAZ_TRACES_REENCODE_INPUT_BUILD_ID_H
-#define TOPAZ_TRACES_REENCODE_INPUT_BUILD_ID_H
+#ifndef TOPAZ_TRACES_MEMORY_BUILD_ID_H
+#define TOPAZ_TRACES_MEMORY_BUILD_ID_H
 
 #include "emu/base/base.h"
 

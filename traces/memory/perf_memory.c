@@ -1,6 +1,6 @@
-#include "traces/reencode/input/perf_memory.h"
+#include "traces/memory/perf_memory.h"
 
-#include "traces/reencode/input/build_id.h"
+#include "traces/memory/build_id.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

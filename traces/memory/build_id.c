@@ -1,4 +1,4 @@
-#include "traces/reencode/input/build_id.h"
+#include "traces/memory/build_id.h"
 
 #include <elf.h>
 #include <stdio.h>
