@@ -3,7 +3,7 @@
  * from its bytes alone.  Loads hit the first-level cache and branches are predicted; no
  * queue and no scheduler is simulated.  README.md has the rules.
  *
- * Two modes.  Unrolled: the code repeated for ever, copy after copy, not in the cache of
+ * Two modes.  Unrolled: the code repeated without end, copy after copy, not in the cache of
  * micro-operations, as the published measurements of basic blocks have it.  Run: the
  * code executed once from that cache, as the first COUNT instructions of a block:
  * that cost never falls with COUNT and does not depend on what follows.

@@ -1,7 +1,7 @@
 /*
- * The threads of ring 3, from the execution logs alone: each with the calls that it is in, by
- * its own calls and returns.  A thread that leaves ring 3 is found again, on any CPU, by
- * its address space and the address at which it goes on.
+ * The threads of ring 3 and their call stacks, from the execution logs alone.  A thread
+ * that leaves ring 3 is recognised again, on any CPU, by its address space and the address
+ * at which it continues.
  */
 #ifndef TOPAZ_TRACES_VERIFY_COUNTERS_USER_THREAD_H
 #define TOPAZ_TRACES_VERIFY_COUNTERS_USER_THREAD_H
@@ -17,13 +17,14 @@ struct call_chain {
 };
 
 struct user_thread {
-	uint64_t cr3,
-	    resumes; /* .resumes: address, while it is not in ring 3 */
-	bool inside; /* in ring 3 now */
-	bool unsure; /* another one goes on at the same address, or a return went
-			 elsewhere: its calls are not known */
-	bool counted; /* free for the user: starts as false */
-	unsigned cpu; /* where it was in ring 3 last */
+	uint64_t cr3;
+	uint64_t resumes; /* address at which it continues, while not in ring 3 */
+	bool inside;      /* in ring 3 now */
+	/* Its calls are not known: another thread continues at the same address, or a
+	 * return went elsewhere. */
+	bool unsure;
+	bool counted; /* for the caller's use; false at first */
+	unsigned cpu; /* on which it was in ring 3 last */
 	unsigned depth;
 	uint64_t returns[CALL_DEPTH_MAX];
 };
@@ -36,13 +37,13 @@ struct user_threads {
 
 void user_threads_free(struct user_threads *threads);
 
-/* CR3 gets another address space: its threads are gone. */
+/* CR3 is used for another address space: forgets its threads. */
 void user_threads_forget(struct user_threads *threads, uint64_t cr3);
 
 /*
- * THREAD: the index of the one in ring 3 on CPU, SIZE_MAX: none.  Takes a piece of ring 3,
- * which may be the first one after ring 0; the result is the thread of the piece, and SIZE_MAX
- * if there is no memory.  *LEFT: it has left ring 3 after it.
+ * CPU executes PIECE in ring 3.  THREAD: the index of the thread that was in ring 3 there;
+ * SIZE_MAX: none, PIECE is the first one after ring 0.  Returns the thread of PIECE;
+ * SIZE_MAX: out of memory.  *LEFT: the thread leaves ring 3 after PIECE.
  */
 size_t user_threads_run(struct user_threads *threads, size_t thread,
     unsigned cpu, const struct insn_flow *flow, const struct insn_piece *piece,
@@ -52,7 +53,7 @@ size_t user_threads_run(struct user_threads *threads, size_t thread,
 void user_threads_leave(
     struct user_threads *threads, size_t thread, uint64_t rip);
 
-/* Where THREAD is, if it is interrupted at RIP. */
+/* The call stack of THREAD, which is interrupted at RIP. */
 struct call_chain user_threads_chain(
     const struct user_threads *threads, size_t thread, uint64_t rip);
 
