@@ -44,8 +44,8 @@ int build_kpi_read(const char *root, const char *os, struct build_kpi **kpi,
 void build_kpi_free(struct build_kpi *kpi);
 
 struct build_options {
-	const char
-	    *cc; /* NULL: gcc; with a '/': a path from the current folder */
+	/* NULL: gcc; with a '/': a path from the current folder. */
+	const char *cc;
 	unsigned seconds; /* of processor time for each source; 0:
 			     BUILD_SECONDS */
 	const char *tree; /* absolute: the user's own OS sources, or NULL */

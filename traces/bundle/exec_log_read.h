@@ -36,8 +36,8 @@ enum exec_log_file_step {
 
 struct exec_log_file {
 	size_t count;
-	uint32_t
-	    *steps; /* index << EXEC_LOG_FILE_BITS | enum exec_log_file_step */
+	/* Index << EXEC_LOG_FILE_BITS | enum exec_log_file_step. */
+	uint32_t *steps;
 	struct exec_log_block *blocks;
 	uint16_t *offsets; /* of instructions from their block's va */
 	uint8_t

@@ -18,8 +18,8 @@ struct perf_record {
 	uint16_t body;     /* bytes, without header and trailer */
 	uint32_t pid, tid; /* of the task, PERF_NO_PID: unknown */
 	uint32_t cpu;      /* PERF_NO_CPU: unknown */
-	uint64_t
-	    time; /* of perf's clock, in ns; 0: unknown, or before all others */
+	/* Of perf's clock, in ns; 0: unknown, or before all others. */
+	uint64_t time;
 	uint64_t id; /* of the event, 0: unknown */
 };
 

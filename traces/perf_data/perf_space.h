@@ -38,8 +38,8 @@ struct perf_spaces {
 	size_t space_count, space_room;
 	struct perf_mmap *kernel; /* maps of the kernel and of its modules */
 	size_t kernel_count, kernel_room;
-	uint64_t
-	    lost; /* records that perf lost: maps or switches may be missing */
+	/* Records that perf lost: maps or switches may be missing. */
+	uint64_t lost;
 	uint64_t pokes; /* changes of the kernel's code */
 };
 

@@ -76,8 +76,8 @@ struct campaign_report {
 	struct finding_summary *summary;
 	struct findings *findings;         /* or NULL */
 	struct finding_timeline *timeline; /* of each finding */
-	unsigned
-	    unshown; /* findings that did not recur in a replay: a bug of topaz */
+	/* Findings that did not recur in a replay: a bug of topaz. */
+	unsigned unshown;
 	bool interrupted; /* while the findings were described */
 	struct report_baseline baseline;
 };

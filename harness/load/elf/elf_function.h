@@ -6,8 +6,8 @@
 
 struct elf_function {
 	char *name;
-	uint64_t
-	    va; /* the symbol's value: in an object an offset in its section */
+	/* The symbol's value: in an object an offset in its section. */
+	uint64_t va;
 	uint8_t *bytes;
 	size_t count;
 };

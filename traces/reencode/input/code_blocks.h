@@ -26,8 +26,8 @@ struct code_block {
 	/* Index of the block that came after it last: [1] at the next address, or [0]. */
 	uint32_t next[2];
 	int32_t distance; /* from the end of the last instruction to its target */
-	uint32_t
-	    last; /* kind (4 bits), length (4); then for code_blocks_calls() */
+	/* Kind (4 bits), length (4); then for code_blocks_calls(). */
+	uint32_t last;
 };
 
 struct code_blocks {

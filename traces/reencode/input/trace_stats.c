@@ -14,6 +14,20 @@
 #define TRACE_STATS_MTC_BITS  8
 #define TRACE_STATS_CTC_BITS  16
 
+/* What is needed only while the packets are read. */
+struct reader {
+	struct trace_stats *stats;
+	struct pkt_parser parser;
+	uint64_t last_ip; /* before the packet that was read last */
+	size_t psb_room, cbr_room, mark_room;
+	bool traced; /* branches are traced */
+	bool full_tnt; /* the last packet, but CYC and PAD, is a TNT of 6 outcomes */
+	bool cyc;      /* the last packet is a CYC, of .cycles */
+	uint64_t cycles;
+	bool tma; /* a TMA, of .ctc, came, and no MTC since then */
+	uint64_t ctc;
+};
+
 void
 trace_stats_free(struct trace_stats *stats)
 {
@@ -25,11 +39,12 @@ trace_stats_free(struct trace_stats *stats)
 
 /* Counts PACKET, of PKT_IPS. */
 static void
-trace_stats_ip(struct trace_stats *stats, const struct pkt *packet)
+trace_stats_ip(struct reader *reader, const struct pkt *packet)
 {
+	struct trace_stats *stats = reader->stats;
 	bool kernel = packet->value >> 63 != 0;
 
-	stats->traced = packet->kind != PKT_PGD;
+	reader->traced = packet->kind != PKT_PGD;
 	stats->ips_full += packet->bits == 6;
 	stats->ips_sext48 += packet->bits == 3;
 	stats->pgd_ips += packet->with_ip && packet->kind == PKT_PGD;
@@ -49,10 +64,12 @@ trace_stats_gap(struct trace_stats *stats, uint64_t end)
 }
 
 static bool
-trace_stats_psb(struct trace_stats *stats, uint64_t offset)
+trace_stats_psb(struct reader *reader, uint64_t offset)
 {
+	struct trace_stats *stats = reader->stats;
+
 	trace_stats_gap(stats, offset);
-	if (!GROW(stats->psb, stats->psb_room, stats->psb_count + 1))
+	if (!GROW(stats->psb, reader->psb_room, stats->psb_count + 1))
 		return false;
 	stats->psb[stats->psb_count++] =
 	    (struct trace_stats_psb){ .offset = offset, .end = UINT64_MAX };
@@ -71,77 +88,85 @@ trace_stats_end(struct trace_stats *stats, uint64_t offset)
 
 /* The last CYC is not that of an OVF, whose counter does not wrap. */
 static void
-trace_stats_cyc(struct trace_stats_clock *clock)
+trace_stats_cyc(struct reader *reader)
 {
-	if (!clock->in_cyc)
+	struct trace_stats_clock *clock = &reader->stats->clock;
+
+	if (!reader->cyc)
 		return;
-	clock->in_cyc = false;
-	if (clock->cyc < clock->cyc_min)
-		clock->cyc_min = clock->cyc;
-	if (clock->cyc > clock->cyc_max)
-		clock->cyc_max = clock->cyc;
+	reader->cyc = false;
+	if (reader->cycles < clock->cyc_min)
+		clock->cyc_min = reader->cycles;
+	if (reader->cycles > clock->cyc_max)
+		clock->cyc_max = reader->cycles;
 }
 
+/* An MTC of PAYLOAD, the first after a TMA. */
 static void
-trace_stats_time(struct trace_stats_clock *clock, const struct pkt *packet)
+trace_stats_mtc(struct reader *reader, uint64_t payload)
 {
-	if (packet->kind == PKT_CYC) {
-		clock->in_cyc = true;
-		clock->cyc = packet->value;
-	} else if (packet->kind == PKT_TMA) {
-		clock->tma = true;
-		clock->ctc = packet->value & 0xffff;
-	} else if (packet->kind == PKT_MTC && clock->tma) {
-		clock->tma = false;
-		for (unsigned n = 0; n < TRACE_STATS_FREQS; n++) {
-			unsigned known = n < TRACE_STATS_MTC_BITS
-			    ? TRACE_STATS_MTC_BITS
-			    : TRACE_STATS_CTC_BITS - n;
+	reader->tma = false;
+	for (unsigned n = 0; n < TRACE_STATS_FREQS; n++) {
+		unsigned known = n < TRACE_STATS_MTC_BITS
+		    ? TRACE_STATS_MTC_BITS
+		    : TRACE_STATS_CTC_BITS - n;
+		uint64_t differs = ((reader->ctc >> n) + 1) ^ payload;
 
-			clock->freq[n] += ((((clock->ctc >> n) + 1) ^
-					       packet->value) &
-					      (TZ_BIT(known) - 1)) == 0;
-		}
+		reader->stats->clock.freq[n] += (differs &
+						    (TZ_BIT(known) - 1)) == 0;
 	}
 }
 
 static bool
-trace_stats_mark(struct trace_stats *stats, uint64_t offset, uint64_t last_ip)
+trace_stats_mark(struct reader *reader, uint64_t offset)
 {
-	if (!GROW(stats->mark, stats->mark_room, stats->mark_count + 1))
+	struct trace_stats *stats = reader->stats;
+
+	if (!GROW(stats->mark, reader->mark_room, stats->mark_count + 1))
 		return false;
-	stats->mark[stats->mark_count++] =
-	    (struct trace_stats_mark){ .offset = offset, .last_ip = last_ip };
+	stats->mark[stats->mark_count++] = (struct trace_stats_mark){
+		.offset = offset, .last_ip = reader->last_ip
+	};
 	return true;
 }
 
-/* PARSER has read PACKET, no PAD, before which its IP was LAST_IP.  False: out of memory. */
-static inline bool
-trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
-    const struct pkt *packet, uint64_t last_ip)
+static bool
+trace_stats_ratio(struct reader *reader, const struct pkt *cbr)
 {
-	stats->packets[packet->kind]++;
-	if (packet->kind == PKT_OVF)
-		stats->clock.in_cyc = false;
-	else
-		trace_stats_cyc(&stats->clock);
-	/* Most are. */
-	if (packet->kind == PKT_TNT && packet->bytes == 1 &&
-	    !parser->in_block) {
-		stats->split_tnts += stats->full_tnt;
-		stats->full_tnt = packet->bits == 6;
-		return true;
-	}
-	if (packet->kind != PKT_CYC)
-		stats->full_tnt = false;
+	struct trace_stats *stats = reader->stats;
+
+	if (!reader->parser.in_psb)
+		trace_stats_end(stats, cbr->offset);
+	stats->cbrs += !reader->parser.in_psb && reader->traced;
+	if (!GROW(stats->cbr, reader->cbr_room, stats->cbr_count + 1))
+		return false;
+	stats->cbr[stats->cbr_count++] = (struct trace_stats_cbr){
+		.offset = cbr->offset, .ratio = (uint8_t)cbr->value
+	};
+	return true;
+}
+
+/* PACKET, neither PAD nor a short TNT.  False: out of memory. */
+static bool
+trace_stats_packet(struct reader *reader, const struct pkt *packet)
+{
+	struct trace_stats *stats = reader->stats;
+
 	switch ((int)packet->kind) {
 	case PKT_TSX:
-		stats->tsx += !parser->in_psb;
+		stats->tsx += !reader->parser.in_psb;
 		return true;
 	case PKT_CYC:
+		reader->cyc = true;
+		reader->cycles = packet->value;
+		return true;
 	case PKT_TMA:
+		reader->tma = true;
+		reader->ctc = packet->value & 0xffff;
+		return true;
 	case PKT_MTC:
-		trace_stats_time(&stats->clock, packet);
+		if (reader->tma)
+			trace_stats_mtc(reader, packet->value);
 		return true;
 	case PKT_PTW:
 		stats->fup_ptws += packet->with_ip;
@@ -153,34 +178,49 @@ trace_stats_packet(struct trace_stats *stats, const struct pkt_parser *parser,
 	case PKT_PGE:
 	case PKT_PGD:
 	case PKT_FUP:
-		trace_stats_ip(stats, packet);
+		trace_stats_ip(reader, packet);
 		return packet->kind != PKT_PGD ||
-		    trace_stats_mark(stats, packet->offset, last_ip);
+		    trace_stats_mark(reader, packet->offset);
 	case PKT_TNT:
 		stats->long_tnts += packet->bytes > 1;
 		return true;
 	case PKT_PSB:
-		return trace_stats_psb(stats, packet->offset);
+		return trace_stats_psb(reader, packet->offset);
 	case PKT_PSBEND:
 		if (stats->first_psb_end == 0 && stats->bad == 0)
 			stats->first_psb_end = packet->offset;
 		return true;
 	case PKT_OVF:
 		trace_stats_end(stats, packet->offset);
-		return trace_stats_mark(stats, packet->offset, last_ip);
+		return trace_stats_mark(reader, packet->offset);
 	case PKT_CBR:
-		if (!parser->in_psb)
-			trace_stats_end(stats, packet->offset);
-		stats->cbrs += !parser->in_psb && stats->traced;
-		if (!GROW(stats->cbr, stats->cbr_room, stats->cbr_count + 1))
-			return false;
-		stats->cbr[stats->cbr_count++] =
-		    (struct trace_stats_cbr){ .offset = packet->offset,
-			    .ratio = (uint8_t)packet->value };
-		return true;
+		return trace_stats_ratio(reader, packet);
 	default:
 		return true;
 	}
+}
+
+/* Counts PACKET, which is no PAD.  False: out of memory. */
+static inline bool
+trace_stats_count(struct reader *reader, const struct pkt *packet)
+{
+	struct trace_stats *stats = reader->stats;
+
+	stats->packets[packet->kind]++;
+	if (packet->kind == PKT_OVF)
+		reader->cyc = false;
+	else
+		trace_stats_cyc(reader);
+	/* Most packets are short TNTs. */
+	if (packet->kind == PKT_TNT && packet->bytes == 1 &&
+	    !reader->parser.in_block) {
+		stats->split_tnts += reader->full_tnt;
+		reader->full_tnt = packet->bits == 6;
+		return true;
+	}
+	if (packet->kind != PKT_CYC)
+		reader->full_tnt = false;
+	return trace_stats_packet(reader, packet);
 }
 
 /* All bytes were read; the last packet that is no PAD ended at END. */
@@ -200,34 +240,34 @@ bool
 trace_stats_read(
     struct trace_stats *stats, const uint8_t *bytes, uint64_t count)
 {
-	struct pkt_parser parser;
+	struct reader reader = { .stats = stats };
+	struct pkt_parser *parser = &reader.parser;
 	struct pkt packet;
-	uint64_t end, last_ip = 0;
+	uint64_t end;
 
 	*stats = (struct trace_stats){ .clock = { .cyc_min = UINT64_MAX } };
-	pkt_begin_psb(&parser, bytes, count, 0);
-	stats->first_psb = end = parser.offset;
+	pkt_begin_psb(parser, bytes, count, 0);
+	stats->first_psb = end = parser->offset;
 	for (;;) {
-		for (; pkt_next_full(&parser, &packet); end = parser.offset) {
-			if (!trace_stats_packet(
-				stats, &parser, &packet, last_ip))
+		for (; pkt_next_full(parser, &packet); end = parser->offset) {
+			if (!trace_stats_count(&reader, &packet))
 				return false;
-			last_ip = parser.last_ip;
+			reader.last_ip = parser->last_ip;
 		}
-		trace_stats_cyc(&stats->clock);
+		trace_stats_cyc(&reader);
 		if (packet.kind != PKT_BAD) {
-			trace_stats_cut(stats, &parser, end);
+			trace_stats_cut(stats, parser, end);
 			return true;
 		}
 		stats->bad++;
 		if (pkt_find_psb(bytes, count, packet.offset + 1) == count) {
 			stats->junk = true;
-			trace_stats_cut(stats, &parser, packet.offset);
+			trace_stats_cut(stats, parser, packet.offset);
 			return true;
 		}
-		pkt_begin_psb(&parser, bytes, count, packet.offset + 1);
-		end = parser.offset;
-		last_ip = 0;
+		pkt_begin_psb(parser, bytes, count, packet.offset + 1);
+		end = parser->offset;
+		reader.last_ip = 0;
 	}
 }
 

@@ -11,7 +11,6 @@ struct trace_stats_psb {
 	uint64_t offset, end; /* UINT64_MAX: none before the next PSB */
 };
 
-/* A CBR packet whose ratio is not that of the one before. */
 struct trace_stats_cbr {
 	uint64_t offset;
 	uint8_t ratio;
@@ -30,29 +29,23 @@ struct trace_stats_clock {
 	uint64_t freq[TRACE_STATS_FREQS];
 	/* Payloads of CYCs, without those of OVFs; .cyc_min > .cyc_max: no CYC. */
 	uint64_t cyc_min, cyc_max;
-	/* While reading: */
-	uint64_t cyc; /* payload of the last packet, if it was a CYC */
-	bool in_cyc;  /* it was a CYC */
-	uint64_t ctc; /* of the last TMA */
-	bool tma;     /* no MTC came since then */
 };
 
 struct trace_stats {
 	struct trace_stats_clock clock;
 	uint64_t packets[PKT_KINDS];
 	uint64_t bad; /* places where no packet starts */
-	uint64_t
-	    first_psb; /* its offset; the size of the trace if there is none */
+	/* Offset of the first PSB; the size of the trace: there is none. */
+	uint64_t first_psb;
 	uint64_t first_psb_end; /* offset of its PSBEND; 0: it has none */
-	uint64_t
-	    cut_off; /* bytes at the end, from an incomplete packet or PSB+ on */
-	bool junk;   /* these bytes are no packets */
+	/* Bytes at the end, from an incomplete packet or PSB+ on. */
+	uint64_t cut_off;
+	bool junk;           /* these bytes are no packets */
 	uint64_t ips_sext48; /* IP packets of 6 bytes, sign-extended */
 	uint64_t ips_full;   /* of 8 bytes */
 	uint64_t long_tnts;
-	uint64_t
-	    split_tnts; /* TNTs directly after one of 6 outcomes: 6 are a full one */
-	bool full_tnt; /* while reading: the last packet, but CYC and PAD, is that */
+	/* TNTs directly after one of 6 outcomes, which was then a full one. */
+	uint64_t split_tnts;
 	uint64_t pgd_ips;  /* TIP.PGD with an IP */
 	bool kernel, user; /* IPs in the upper, the lower half */
 	uint64_t gap_max;  /* between two PSBs, and from the last to the end */
@@ -60,10 +53,7 @@ struct trace_stats {
 	uint64_t fup_ptws; /* PTW with a FUP */
 	uint64_t flagged;  /* MODE.Exec with IF */
 	uint64_t cbrs;     /* CBRs outside PSB+ while branches are traced */
-	bool traced;       /* while reading: branches are traced */
-	size_t psb_count, psb_room;
-	size_t cbr_count, cbr_room;
-	size_t mark_count, mark_room;
+	size_t psb_count, cbr_count, mark_count;
 	struct trace_stats_mark *mark;
 	struct trace_stats_psb *psb;
 	struct trace_stats_cbr *cbr;

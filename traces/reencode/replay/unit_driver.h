@@ -14,12 +14,12 @@
 /* Everything that is pointed to must outlive the driver. */
 struct unit_driver_config {
 	const struct profile *profile;
-	const struct setting
-	    *settings;        /* by rising offset, the first of them 0 */
+	/* By rising offset, the first of them 0. */
+	const struct setting *settings;
 	size_t setting_count; /* one at least */
 	const struct trace_stats *stats;
-	uint32_t
-	    phase; /* output offset minus trace offset, modulo 64; 64: not known */
+	/* Output offset minus trace offset, modulo 64; 64: not known. */
+	uint32_t phase;
 	bool roomless; /* PSBs wait for room, as UNIT_DRIVER_ROOM_BYTES says */
 };
 

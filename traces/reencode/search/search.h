@@ -37,8 +37,8 @@ struct search_way {
 	/* Inferred ones get .ctl and the result's filter before each try. */
 	struct setting_list settings;
 	bool roomless; /* PSBs wait for room in the internal buffer */
-	uint32_t
-	    phase; /* output offset minus trace offset, modulo 64; 64: not known */
+	/* Output offset minus trace offset, modulo 64; 64: not known. */
+	uint32_t phase;
 };
 
 /* Changes of DisRETC that are tried; lists: these, that of the options, of the packets. */
@@ -53,8 +53,8 @@ struct search {
 	struct profile profile;      /* with the way's .uarch */
 	struct replay_config replay; /* all but what the way says */
 	struct search_way way;
-	uint64_t
-	    widen_left; /* bytes of trace that search_widen() may still replay */
+	/* Bytes of trace that search_widen() may still replay. */
+	uint64_t widen_left;
 	struct replay_choice choices[REPLAY_CHOICES];
 	struct setting *lists[SEARCH_LISTS]; /* to be freed */
 	unsigned list_count;

@@ -23,10 +23,10 @@ struct insn_piece {
 	/* INSN_FLOW_INSNS: consecutive instructions in memory. */
 	uint32_t count;      /* at least 1 */
 	enum code_kind last; /* of the last one, if the block ends with it */
-	enum insn_taken
-	    taken; /* of a conditional branch: PERHAPS: not in the log */
-	uint64_t
-	    next; /* after .last: where execution went on; 0: not in the log */
+	/* Of a conditional branch: PERHAPS: not in the log. */
+	enum insn_taken taken;
+	/* After .last: where execution went on; 0: not in the log. */
+	uint64_t next;
 	const struct exec_log_block *block;
 	uint32_t index; /* of its first instruction in the block */
 	/* INSN_FLOW_EVENT. */

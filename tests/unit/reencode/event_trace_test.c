@@ -1,7 +1,7 @@
 /*
- * Goal: what Event Trace, MODE.TSX, PIP and VMCS packets say of transfers is made
- * again, with branches traced and without.  Method: random walks through a real
- * program with interrupts, exceptions, VM exits and aborts strewn in.
+ * Goal: transfers whose cause Event Trace, MODE.TSX, PIP and VMCS packets give are
+ * re-encoded, with branches traced and without.  Method: random walks through a real
+ * program with interrupts, exceptions, VM exits and aborts at random.
  */
 #include "tests/unit/reencode/remake.h"
 
