@@ -131,9 +131,9 @@ uint32_t engine_version(void);
 
 /*
  * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is
- * correct only if each instruction of the block up to there is hooked, too: with
- * unhooked instructions between two hooks, 2.1.1 may not update the flags for the
- * second hook.
+ * correct only if no instruction between two hooked ones of a block is not hooked: 2.1.1
+ * updates the flags for the second hook only if another kind of instruction has set them
+ * last.
  */
 void engine_hook(struct engine *engine, uint64_t va, uint64_t last_va);
 

@@ -52,16 +52,19 @@ is_site(const struct cpu *cpu, const struct block *block,
 bool
 cpu_hook_sites(struct cpu *cpu, struct block *block)
 {
-	unsigned last = block->insns;
+	unsigned first = 0, last = block->insns;
 
 	if (cpu_is_stepping(cpu))
 		return false;
 	block->hooked = true;
 	while (last > 0 && !is_site(cpu, block, &block->insn[last - 1]))
 		last--;
-	/* From the block's begin on: see engine_hook(). */
+	while (first < last && !is_site(cpu, block, &block->insn[first]))
+		first++;
+	/* All from the first to the last: see engine_hook(). */
 	if (last == 0 ||
-	    (!hook(cpu, block->va, block->va + block->insn[last - 1].at) &&
+	    (!hook(cpu, block->va + block->insn[first].at,
+		 block->va + block->insn[last - 1].at) &&
 		!cpu->stop.over))
 		return false;
 	cpu_forget_code(cpu, block->va, block->size);
