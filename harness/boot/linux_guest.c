@@ -17,9 +17,9 @@
 #define SLICE_INSNS       UINT64_C(200000)
 #define IDLE_RATIO        100
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
-/* Where the tables of the kernel are: RAM has at least 64 MiB. */
+/* Where the kernel's image is, as far as RAM reaches: at least 64 MiB. */
 #define KERNEL_PA           (UINT64_C(16) << 20)
-#define KERNEL_BYTES        (UINT64_C(48) << 20)
+#define KERNEL_BYTES        (UINT64_C(112) << 20)
 #define SNAPSHOTS           "boot"
 #define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
 
@@ -259,10 +259,12 @@ linux_guest_place(
     struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE])
 {
 	char symbol[LINUX_GUEST_LINE - 24] = " ";
+	uint64_t left = guest->options.memory_bytes - KERNEL_PA;
 
 	if (!guest->kallsyms_sought)
 		guest->kallsyms = kallsyms_read(
-		    machine_ram(guest->machine) + KERNEL_PA, KERNEL_BYTES);
+		    machine_ram(guest->machine) + KERNEL_PA,
+		    left < KERNEL_BYTES ? left : KERNEL_BYTES);
 	guest->kallsyms_sought = true;
 	if (guest->kallsyms == NULL ||
 	    !kallsyms_format(
