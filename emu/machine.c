@@ -110,6 +110,12 @@ on_unknown_msr(
 	return true;
 }
 
+static void
+on_breakpoint(void *arg, unsigned cpu, uint64_t value)
+{
+	note_unknown(arg, cpu, UNKNOWN_MOV_DR, 7, value);
+}
+
 static bool
 on_in(void *arg, unsigned cpu, int port, unsigned bytes, uint32_t *value)
 {
@@ -241,8 +247,8 @@ machine_create(const struct machine_config *config,
 			.restricted = { MACHINE_SMRAM_PA },
 			.restricted_bytes = MACHINE_SMRAM_BYTES,
 			.port = { machine, on_event, machine_on_ipi, on_out,
-			    on_in, on_unknown_msr, on_over, on_step, on_access,
-			    on_call, on_written },
+			    on_in, on_unknown_msr, on_breakpoint, on_over,
+			    on_step, on_access, on_call, on_written },
 		};
 
 		machine->slot[i].cpu = cpu_create(&cpu, err);

@@ -106,9 +106,9 @@ put_port(uint8_t *to, uint16_t port)
 }
 
 /*
- * The sleep type of soft-off (ACPI 7.4.2.5 "System \_S5 State"), and the UART, which
- * has no interrupt: a driver polls it.  Encoding: ACPI 20.2 "AML Grammar Definition",
- * 6.4.2.5 "I/O Port Descriptor".
+ * The sleep type of soft-off (ACPI 7.4.2.5 "System \_S5 State"), and the UART and the
+ * clock, which have no interrupts: a driver polls them.  Encoding: ACPI 20.2 "AML
+ * Grammar Definition", 6.4.2.5 "I/O Port Descriptor".
  *
  *	Name (_S5_, Package () {5, 0, 0, 0})
  *	Scope (\_SB) {
@@ -117,6 +117,12 @@ put_port(uint8_t *to, uint16_t port)
  *			Name (_UID, 1)
  *			Name (_CRS, ResourceTemplate () {
  *				IO (Decode16, 0x3f8, 0x3f8, 1, 8)
+ *			})
+ *		}
+ *		Device (RTC0) {
+ *			Name (_HID, EisaId ("PNP0B00"))
+ *			Name (_CRS, ResourceTemplate () {
+ *				IO (Decode16, 0x70, 0x70, 1, 2)
  *			})
  *		}
  *	}
@@ -128,13 +134,19 @@ write_dsdt(struct tables *tables)
 	static const uint8_t aml[] = {
 		0x08, '_', 'S', '5', '_', 0x12, 0x07, 0x04,
 			0x0a, POWER_OFF_TYPE, 0x00, 0x00, 0x00,
-		0x10, 0x30, '\\', '_', 'S', 'B', '_',
+		0x10, 0x45, 0x05, '\\', '_', 'S', 'B', '_',
 		0x5b, 0x82, 0x28, 'C', 'O', 'M', '1',
 		0x08, '_', 'H', 'I', 'D', 0x0c, 0x41, 0xd0, 0x05, 0x01,
 		0x08, '_', 'U', 'I', 'D', 0x01,
 		0x08, '_', 'C', 'R', 'S', 0x11, 0x0d, 0x0a, 0x0a,
 			0x47, 0x01, UART_PORT & 0xff, UART_PORT >> 8,
 			UART_PORT & 0xff, UART_PORT >> 8, 0x01, UART_PORTS,
+			0x79, 0x00,
+		0x5b, 0x82, 0x22, 'R', 'T', 'C', '0',
+		0x08, '_', 'H', 'I', 'D', 0x0c, 0x41, 0xd0, 0x0b, 0x00,
+		0x08, '_', 'C', 'R', 'S', 0x11, 0x0d, 0x0a, 0x0a,
+			0x47, 0x01, RTC_PORT_INDEX, 0x00,
+			RTC_PORT_INDEX, 0x00, 0x01, RTC_PORTS,
 			0x79, 0x00,
 	};
 	/* clang-format on */

@@ -18,6 +18,7 @@ board_reset(struct board *board)
 {
 	memset(board, 0, sizeof(*board));
 	uart_reset(&board->uart);
+	rtc_reset(&board->rtc);
 }
 
 static bool
@@ -70,7 +71,8 @@ board_out(struct board *board, int port, unsigned bytes, uint32_t value)
 uint64_t
 board_hash(const struct board *board)
 {
-	return uart_hash(&board->uart) ^ XXH3_64bits(&board->rtc.index, 1);
+	return uart_hash(&board->uart) ^
+	    XXH3_64bits(&board->rtc, sizeof(board->rtc));
 }
 
 bool

@@ -5,8 +5,11 @@
 
 enum {
 	SECONDS = 0x00,
+	SECONDS_ALARM = 0x01,
 	MINUTES = 0x02,
+	MINUTES_ALARM = 0x03,
 	HOURS = 0x04,
+	HOURS_ALARM = 0x05,
 	WEEKDAY = 0x06,
 	DAY = 0x07,
 	MONTH = 0x08,
@@ -15,9 +18,13 @@ enum {
 	REGISTER_B = 0x0b,
 	REGISTER_C = 0x0c,
 	REGISTER_D = 0x0d,
+	RAM = 0x0e,
 };
-#define A_DIVIDER   0x26 /* 32,768 Hz, 1,024 interrupts a second; UIP = 0 */
+#define A_DIVIDER   0x20 /* 32,768 Hz; UIP = 0 */
+#define A_RATE      0x0f
+#define A_RATE_BOOT 0x06 /* 1,024 interrupts a second */
 #define B_24_HOURS  0x02
+#define B_ENABLES   0x78 /* PIE, AIE, UIE, SQWE */
 #define D_VALID     0x80
 #define DAY_SECONDS UINT64_C(86400)
 
@@ -57,6 +64,12 @@ bcd(uint64_t value)
 	return (uint8_t)(value / 10 % 10 << 4 | value % 10);
 }
 
+void
+rtc_reset(struct rtc *rtc)
+{
+	*rtc = (struct rtc){ .rate = A_RATE_BOOT };
+}
+
 uint8_t
 rtc_read(const struct rtc *rtc, int port, uint64_t seconds)
 {
@@ -67,6 +80,10 @@ rtc_read(const struct rtc *rtc, int port, uint64_t seconds)
 	switch (rtc->index) {
 	case SECONDS:
 		return bcd(seconds % 60);
+	case SECONDS_ALARM:
+	case MINUTES_ALARM:
+	case HOURS_ALARM:
+		return rtc->alarm[rtc->index / 2];
 	case MINUTES:
 		return bcd(seconds / 60 % 60);
 	case HOURS:
@@ -82,13 +99,43 @@ rtc_read(const struct rtc *rtc, int port, uint64_t seconds)
 	case RTC_CENTURY:
 		return bcd(date.year / 100);
 	case REGISTER_A:
-		return A_DIVIDER;
+		return A_DIVIDER | rtc->rate;
 	case REGISTER_B:
-		return B_24_HOURS;
+		return B_24_HOURS | rtc->enables;
 	case REGISTER_D:
 		return D_VALID;
-	default: /* REGISTER_C: no interrupt; RAM that holds 0 */
+	case REGISTER_C: /* no interrupt */
 		return 0;
+	default:
+		return rtc->ram[rtc->index - RAM];
+	}
+}
+
+/* The time and its format cannot be changed. */
+static bool
+write_data(struct rtc *rtc, uint8_t value)
+{
+	switch (rtc->index) {
+	case SECONDS_ALARM:
+	case MINUTES_ALARM:
+	case HOURS_ALARM:
+		rtc->alarm[rtc->index / 2] = value;
+		return true;
+	case REGISTER_A:
+		if ((value & ~A_RATE) != A_DIVIDER)
+			return false;
+		rtc->rate = value & A_RATE;
+		return true;
+	case REGISTER_B:
+		if ((value & ~B_ENABLES) != B_24_HOURS)
+			return false;
+		rtc->enables = value & B_ENABLES;
+		return true;
+	default:
+		if (rtc->index < RAM || rtc->index == RTC_CENTURY)
+			return false;
+		rtc->ram[rtc->index - RAM] = value;
+		return true;
 	}
 }
 
@@ -96,7 +143,7 @@ bool
 rtc_write(struct rtc *rtc, int port, uint8_t value)
 {
 	if (port != RTC_PORT_INDEX)
-		return false;
+		return write_data(rtc, value);
 	rtc->index = value & 0x7f; /* bit 7 masks NMIs of the chipset: none */
 	return true;
 }

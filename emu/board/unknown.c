@@ -28,6 +28,7 @@ unknown_name(enum unknown_access access)
 		[UNKNOWN_WRMSR] = "WRMSR",
 		[UNKNOWN_IN] = "IN",
 		[UNKNOWN_OUT] = "OUT",
+		[UNKNOWN_MOV_DR] = "MOV DR",
 	};
 
 	TZ_ASSERT(access < TZ_ARRAY_LEN(names));

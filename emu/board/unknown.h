@@ -1,7 +1,8 @@
 /*
  * Accesses to MSRs and I/O ports that nothing models, each with its first place.  In
  * a booted kernel they do not end the run: an unknown MSR is #GP, an unknown port
- * reads as all ones and ignores what is written.
+ * reads as all ones and ignores what is written.  Likewise breakpoints: DR7 reads as it
+ * was written, and nothing else happens.
  */
 #ifndef TOPAZ_EMU_BOARD_UNKNOWN_H
 #define TOPAZ_EMU_BOARD_UNKNOWN_H
@@ -15,11 +16,12 @@ enum unknown_access {
 	UNKNOWN_WRMSR,
 	UNKNOWN_IN,
 	UNKNOWN_OUT,
+	UNKNOWN_MOV_DR, /* a breakpoint that is enabled */
 };
 
 struct unknown {
 	enum unknown_access access;
-	uint32_t index; /* of the MSR, or the port */
+	uint32_t index; /* of the MSR or debug register, or the port */
 	/* The first one: its CPU, instruction, instructions that the CPU had retired,
 	 * value of a write. */
 	unsigned cpu;
@@ -36,7 +38,7 @@ struct unknowns {
 /* Notes one access: all members of ACCESS except .count. */
 void unknown_note(struct unknowns *unknowns, const struct unknown *access);
 
-/* "RDMSR", "WRMSR", "IN" or "OUT". */
+/* "RDMSR", "WRMSR", "IN", "OUT" or "MOV DR". */
 const char *unknown_name(enum unknown_access access);
 
 #endif

@@ -106,6 +106,7 @@ cpu_start(
 	if (cpu->config.board)
 		cpu_set_apic_clock(cpu);
 	cpu_reset_msrs(cpu);
+	cpu_reset_debug_regs(cpu);
 	ds_reset(&cpu->ds, cpu->config.profile);
 	cpu_counters_reset(cpu);
 	cpu->mode.cpl = 0;

@@ -88,8 +88,9 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 
 	if (cpu->config.board) {
 		uint64_t board[] = { XXH3_64bits(words, sizeof(words)),
+			XXH3_64bits(&cpu->board_msrs, sizeof(cpu->board_msrs)),
 			XXH3_64bits(
-			    &cpu->board_msrs, sizeof(cpu->board_msrs)) };
+			    &cpu->debug_regs, sizeof(cpu->debug_regs)) };
 
 		return XXH3_64bits(board, sizeof(board));
 	}

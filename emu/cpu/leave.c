@@ -147,6 +147,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 		cpu_emit(cpu, EVENT_IRET, 0, va, 0);
 		break;
 	case INSN_FAR:
+		check_code_segment(cpu, engine_get(cpu->active, ENGINE_CS));
 		sync_context(cpu, false);
 		if (cpu->mode.cpl == 0)
 			engine_keep_ring0(cpu->active);

@@ -268,7 +268,8 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	/* Before anything else is reported of this exit. */
-	cpu_audit_end(cpu, va);
+	if (cpu->audit.block != NULL)
+		cpu_audit_end(cpu, va);
 	take_successor(cpu, successor, va, size);
 	if (to->audited && cpu->block == to && cpu->audit.block == NULL)
 		cpu_audit_begin(cpu, to);

@@ -63,7 +63,10 @@ cpuid_features(const struct profile *profile, const struct profile_cpu *cpu,
 	    (UINT32_C(1) << cpuid_id_bits(cpu->cpu_count) & 0xff) << 16 |
 	    8 << 8; /* CLFLUSH: 8 * 8 bytes */
 	/* SSE3, CMPXCHG16B, x2APIC; PDCM; XSAVE; OSXSAVE mirrors CR4. */
-	out[ECX] = TZ_BIT(0) | TZ_BIT(13) | TZ_BIT(21);
+	out[ECX] = TZ_BIT(0) | TZ_BIT(13);
+	/* A kernel would use x2APIC mode, which the machine does not have. */
+	if (!cpu->board)
+		out[ECX] |= TZ_BIT(21);
 	if (tz_bits(profile->perfmon_eax, 7, 0) >= 2)
 		out[ECX] |= TZ_BIT(15);
 	if (profile->ds && profile->ds_cpl)
@@ -143,15 +146,19 @@ cpuid_extended_features(const struct profile *profile,
     const struct profile_cpu *cpu, uint32_t leaf, uint32_t subleaf,
     uint32_t out[4])
 {
-	(void)cpu;
 	(void)leaf;
 	if (subleaf != 0 || profile->leaf_max < 0x0d)
 		return;
 	out[EBX] = TZ_BIT(0); /* FSGSBASE */
+	if (cpu->board && profile_has_speculation_msrs(profile)) {
+		out[EBX] |= TZ_BIT(1); /* TSC_ADJUST */
+		/* IBRS and IBPB, STIBP, ARCH_CAPABILITIES */
+		out[EDX] = TZ_BIT(26) | TZ_BIT(27) | TZ_BIT(29);
+	}
 	if (profile->pt)
 		out[EBX] |= TZ_BIT(25); /* Intel PT */
 	if (profile->hybrid)
-		out[EDX] = TZ_BIT(15);
+		out[EDX] |= TZ_BIT(15);
 }
 
 /*
@@ -356,6 +363,12 @@ cpuid_hide(const struct profile *profile, uint32_t leaf, uint32_t subleaf,
 		out[absent->reg] = profile_feature_mask_word(
 		    out[absent->reg], absent);
 	}
+}
+
+bool
+profile_has_speculation_msrs(const struct profile *profile)
+{
+	return profile->leaf_max >= 0x0d;
 }
 
 void

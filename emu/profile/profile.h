@@ -161,6 +161,12 @@ uint64_t profile_pebs_counters(const struct profile *profile);
 /* True if a record has the state after the event; false: before it, as on 06_0FH. */
 bool profile_pebs_is_trap(const struct profile *profile);
 
+/*
+ * True if a CPU of a board has IA32_SPEC_CTRL, IA32_PRED_CMD and IA32_ARCH_CAPABILITIES,
+ * which firmware has brought to all models that have leaf 0DH, and IA32_TSC_ADJUST.
+ */
+bool profile_has_speculation_msrs(const struct profile *profile);
+
 /* What CPUID depends on besides the profile. */
 struct profile_cpu {
 	uint32_t apic_id;

@@ -22,6 +22,7 @@
 #define KERNEL_BYTES        (UINT64_C(112) << 20)
 #define SNAPSHOTS           "boot"
 #define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
+#define TRAMPOLINE_END      UINT64_C(0x100000)
 
 struct linux_guest {
 	struct linux_guest_options options;
@@ -273,6 +274,14 @@ linux_guest_place(
 	snprintf(text, LINUX_GUEST_LINE, "0x%" PRIx64 "%s", va, symbol);
 }
 
+/* True if the machine has ended in the code with which the kernel starts another CPU. */
+static bool
+is_start_of_cpu(const struct machine_result *result)
+{
+	return result->end == MACHINE_UNMODELLED && result->cpu > 0 &&
+	    result->rip < TRAMPOLINE_END;
+}
+
 /* The end of a machine that will not go on. */
 static void
 explain(struct linux_guest *guest, struct linux_guest_state *state)
@@ -311,7 +320,12 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 	case MACHINE_LIMIT:
 		linux_guest_place(guest, result->rip, place);
 		snprintf(state->cause, sizeof(state->cause),
-		    "%s on CPU %u at %.256s", result->text, result->cpu, place);
+		    "%s on CPU %u at %.200s%s", result->text, result->cpu,
+		    place,
+		    is_start_of_cpu(result)
+			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "
+			  "mode, as 6.12 does"
+			: "");
 		break;
 	}
 }

@@ -176,7 +176,7 @@ cpu_audit_end(struct cpu *cpu, uint64_t va)
 /* True if an instruction of CLASS, which the machine executes, can access memory. */
 static bool has_memory(enum insn_class class)
 {
-	return class == INSN_XSAVES || class == INSN_XRSTORS ||
+	return (class >= INSN_XSAVE && class <= INSN_XRSTORS) ||
 	    class == INSN_PTWRITE || class == INSN_CMPXCHG_PAIR ||
 	    class == INSN_FLOAT;
 }

@@ -4,9 +4,9 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define BLOCKS_MAX   32768
+#define BLOCKS_MAX   65536
 #define BUCKETS      65536
-#define INSNS_MAX    262144  /* of all blocks */
+#define INSNS_MAX    524288  /* of all blocks */
 #define BYTES_MAX    1048576 /* of the writable ones */
 #define ACCESSES_MAX 65536   /* of the audited ones */
 #define STEPS        4096
@@ -14,6 +14,7 @@
 #define PAGES_MAX    1024
 #define FRAMES_MAX   4096
 #define KERNEL_SPACE 0
+#define NO_CR3       UINT64_MAX
 #define CHANGES_MAX  8
 
 /* A page whose code has been decoded, with its state at that time. */
@@ -197,6 +198,32 @@ select_user_space(struct block_cache *cache, uint64_t cr3)
 	cache->cr3[cache->space_count++] = cr3;
 }
 
+/*
+ * The selected user space becomes another one: its descriptors are not found any more,
+ * those of the kernel and of other spaces stay.  No block of another space leads to one
+ * of them but by a far transfer, which is no successor.
+ */
+static void
+drop_user_space(struct block_cache *cache)
+{
+	uint64_t cr3 = cache->cr3[cache->user_space];
+	unsigned kept = 0;
+
+	if (cache->space_count == SPACES_MAX) {
+		block_cache_flush(cache);
+		return;
+	}
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		if (cache->page[i].space != cache->user_space)
+			cache->page[kept++] = cache->page[i];
+	}
+	cache->page_count = kept;
+	cache->cr3[cache->user_space] = NO_CR3;
+	cache->user_space = (uint8_t)cache->space_count;
+	cache->cr3[cache->space_count++] = cr3;
+	cache->age++;
+}
+
 /* The content of PAGE has changed: drop all descriptors. */
 static void
 replace_code(struct block_cache *cache, const struct walk_space *space,
@@ -229,8 +256,8 @@ static bool
 select_space(struct block_cache *cache, const struct walk_space *space,
     const struct code_written *written)
 {
-	unsigned blocks = cache->block_count;
 	bool moved, rewritten = false;
+	uint32_t age = cache->age;
 
 	if (written != NULL)
 		cache->epoch = written->epoch;
@@ -246,12 +273,14 @@ select_space(struct block_cache *cache, const struct walk_space *space,
 			rewritten = has_other_bytes(page, space, written);
 		if (rewritten)
 			replace_code(cache, space, page);
-		else if (moved)
+		else if (moved && page->space == KERNEL_SPACE)
 			block_cache_flush(cache);
+		else if (moved)
+			drop_user_space(cache);
 		if (rewritten || moved)
 			break;
 	}
-	return cache->block_count < blocks;
+	return cache->age != age;
 }
 
 bool

@@ -112,8 +112,9 @@ struct code_written {
 
 /*
  * To be called when CR3 was loaded or a translation dropped: drops every descriptor
- * if the code of a known page has moved or changed, or has become writable or
- * read-only.  True: all descriptors were dropped, and pointers to them are invalid.
+ * if the code of a known page has changed, or a page of the kernel's half has moved, or has
+ * become writable or read-only; if that is a page of the user half, the descriptors of
+ * this user space.  True: descriptors were dropped; pointers to them are invalid.
  */
 bool block_cache_select(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);
@@ -251,6 +252,29 @@ successor_key(uint64_t va, uint32_t size)
 	return va ^ (uint64_t)size << 48;
 }
 
+/* memcmp() != 0, without a call: blocks are short, and compared at each entry. */
+static inline bool
+block_bytes_differ(const uint8_t *a, const uint8_t *b, uint32_t count)
+{
+	uint64_t x, y;
+
+	while (count >= sizeof(x)) {
+		memcpy(&x, a, sizeof(x));
+		memcpy(&y, b, sizeof(y));
+		if (x != y)
+			return true;
+		a += sizeof(x);
+		b += sizeof(y);
+		count -= (uint32_t)sizeof(x);
+	}
+	while (count > 0 && *a == *b) {
+		a++;
+		b++;
+		count--;
+	}
+	return count > 0;
+}
+
 /* True if the guest has overwritten BLOCK since it was decoded.  Writable blocks only. */
 static inline bool
 block_is_stale(const struct block *block)
@@ -259,10 +283,10 @@ block_is_stale(const struct block *block)
 
 	if (block->bytes == NULL)
 		return false;
-	return memcmp(block->code[0], block->bytes, split) != 0 ||
+	return block_bytes_differ(block->code[0], block->bytes, split) ||
 	    (split < block->size &&
-		memcmp(block->code[1], block->bytes + split,
-		    block->size - split) != 0);
+		block_bytes_differ(
+		    block->code[1], block->bytes + split, block->size - split));
 }
 
 /* The same for its bytes [begin, end). */

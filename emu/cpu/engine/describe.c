@@ -56,6 +56,7 @@ struct describe {
 	struct block_access *access; /* NULL: it is not audited */
 	struct access_flow flow;
 	bool cut; /* the rest of it does not run */
+	bool has_cmpxchg32;
 };
 
 static void
@@ -91,6 +92,7 @@ describe_insn(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	block->last_va = va;
 	block->next_va = va + insn->length;
 	block->has_sites |= insn->class >= INSN_SITE_FIRST;
+	describe->has_cmpxchg32 |= insn->class == INSN_CMPXCHG32;
 	if (insn->stores && block->first_store > index)
 		block->first_store = (uint16_t)index;
 	if (describe->access != NULL)
@@ -130,6 +132,28 @@ end_accesses(struct describe *describe, const struct audit *audit)
 	block->audited = block->calls || block->access_count > 0;
 }
 
+/* What is known of RAX within a block. */
+struct small_rax {
+	struct describe *describe;
+	bool small, has_sites;
+};
+
+/* The engine runs a CMPXCHG of 32 bits while RAX is below 2^32: often the code says so. */
+static bool
+find_small_rax(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	struct small_rax *rax = arg;
+	struct block_insn *to = &rax->describe->insn[index];
+
+	(void)va;
+	if (to->class == INSN_CMPXCHG32 && rax->small)
+		to->class = INSN_PLAIN;
+	rax->has_sites |= to->class >= INSN_SITE_FIRST;
+	rax->small = insn_keeps_rax_small(bytes, insn->length, rax->small);
+	return true;
+}
+
 void
 block_describe(struct block *block, const struct walk_space *space,
     const struct audit *audit, struct insn_cache *known,
@@ -147,6 +171,12 @@ block_describe(struct block *block, const struct walk_space *space,
 	block->insn = insn;
 	block->first_store = UINT16_MAX;
 	block_visit(block, space, known, describe_insn, &describe);
+	if (describe.has_cmpxchg32) {
+		struct small_rax rax = { .describe = &describe };
+
+		block_visit(block, space, known, find_small_rax, &rax);
+		block->has_sites = rax.has_sites;
+	}
 	if (block->first_store > block->insns)
 		block->first_store = block->insns;
 	block->ambiguous = block->last.class == INSN_COND &&

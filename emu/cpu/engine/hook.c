@@ -85,22 +85,6 @@ look_at_branch(struct cpu *cpu, uint64_t va, uint8_t length)
 	    : COND_NOT_TAKEN;
 }
 
-/* SDM vol. 3, 18.2.4 "Debug Control Register (DR7)": L, G and GD. */
-#define DR7_ENABLES UINT64_C(0x20ff)
-
-/* True if the MOV to DR7 at VA enables neither a breakpoint nor general detection. */
-static bool
-is_idle_dr7(struct cpu *cpu, uint64_t va, uint8_t length)
-{
-	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn_regs regs;
-
-	TZ_ASSERT(
-	    walk_read(&cpu->space, (struct gva){ va }, bytes, length, NULL));
-	cpu_read_regs(cpu, &regs);
-	return (regs.gpr[insn_mov_source(bytes, length)] & DR7_ENABLES) == 0;
-}
-
 /* True if the engine may run INSN at VA in the current state. */
 static bool
 is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
@@ -111,8 +95,6 @@ is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
 	case INSN_CHECKED:
 		return cpu_check_insn(cpu, va, insn->length, &fault_va) ==
 		    FAULT_NONE;
-	case INSN_MOV_DR7:
-		return cpu->config.board && is_idle_dr7(cpu, va, insn->length);
 	case INSN_CMPXCHG32:
 		return engine_get(cpu->active, ENGINE_RAX) >> 32 == 0;
 	default:

@@ -12,6 +12,9 @@
 #define MTRR_FIXED_ENABLED TZ_BIT(10)
 #define MTRR_ENABLED       TZ_BIT(11)
 #define MTRR_WRITE_BACK    6
+#define SPEC_CTRL_IBRS     TZ_BIT(0)
+#define SPEC_CTRL_STIBP    TZ_BIT(1)
+#define PRED_CMD_IBPB      TZ_BIT(0)
 #define RATIO_SHIFT        8  /* maximum non-turbo ratio */
 #define RATIO_MIN_SHIFT    40 /* maximum efficiency ratio */
 
@@ -45,6 +48,13 @@ is_mtrr_type(const struct cpu *cpu, uint64_t value)
 	    type <= MTRR_WRITE_BACK && type != 2 && type != 3;
 }
 
+static bool
+is_spec_ctrl(const struct cpu *cpu, uint64_t value)
+{
+	return profile_has_speculation_msrs(cpu->config.profile) &&
+	    (value & ~(SPEC_CTRL_IBRS | SPEC_CTRL_STIBP)) == 0;
+}
+
 static enum fault
 read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
@@ -71,7 +81,19 @@ write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return FAULT_GP;
 }
 
-/* Platform 0. */
+static enum fault
+read_never(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	(void)cpu;
+	(void)row;
+	(void)value;
+	return FAULT_GP;
+}
+
+/*
+ * Platform 0; no SMI has ever come, because there is no SMM; the TSC is the machine's;
+ * CPUID faulting, which MSR_PLATFORM_INFO[31] does not show, is off.
+ */
 static enum fault
 read_zero(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
@@ -79,6 +101,57 @@ read_zero(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	(void)row;
 	*value = 0;
 	return FAULT_NONE;
+}
+
+static enum fault
+write_zero(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	(void)cpu;
+	(void)row;
+	return value == 0 ? FAULT_NONE : FAULT_GP;
+}
+
+/* SDM vol. 3, 18.17.3 "Time-Stamp Counter Adjustment": a shifted TSC is not modelled. */
+static enum fault
+write_adjust(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	return value == 0 ? FAULT_NONE
+			  : cpu_unknown_msr(cpu, true, row->index, value);
+}
+
+/* There is no prediction, so a barrier has nothing to do. */
+static enum fault
+write_pred_cmd(struct cpu *cpu, const struct msr_row *row, uint64_t value)
+{
+	(void)row;
+	return profile_has_speculation_msrs(cpu->config.profile) &&
+		(value & ~PRED_CMD_IBPB) == 0
+	    ? FAULT_NONE
+	    : FAULT_GP;
+}
+
+/*
+ * SDM vol. 4, table 2-2: this CPU does not speculate, so each bit that says "not
+ * susceptible" is set, and IBRS, once set, stays in force (IBRS_ALL).  ITS_NO: Intel,
+ * "Indirect Target Selection".
+ */
+#define ARCH_CAPABILITIES                                          \
+ (TZ_BIT(0) /* RDCL_NO */ | TZ_BIT(1) /* IBRS_ALL */ |             \
+     TZ_BIT(3) /* SKIP_L1DFL_VMENTRY */ | TZ_BIT(4) /* SSB_NO */ | \
+     TZ_BIT(5) /* MDS_NO */ | TZ_BIT(6) /* IF_PSCHANGE_MC_NO */ |  \
+     TZ_BIT(8) /* TAA_NO */ | TZ_BIT(13) /* SBDR_SSDP_NO */ |      \
+     TZ_BIT(14) /* FBSDP_NO */ | TZ_BIT(15) /* PSDP_NO */ |        \
+     TZ_BIT(20) /* BHI_NO */ | TZ_BIT(24) /* PBRSB_NO */ |         \
+     TZ_BIT(26) /* GDS_NO */ | TZ_BIT(27) /* RFDS_NO */ |          \
+     TZ_BIT(62) /* ITS_NO */)
+
+static enum fault
+read_arch(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
+{
+	(void)row;
+	*value = ARCH_CAPABILITIES;
+	return profile_has_speculation_msrs(cpu->config.profile) ? FAULT_NONE
+								 : FAULT_GP;
 }
 
 /*

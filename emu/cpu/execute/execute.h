@@ -20,7 +20,7 @@ struct cpu_trap {
 
 /*
  * MSRs that neither the engine, the APIC, the PMU nor the PT unit holds; XCR0.
- * Owner: msr.c; XCR0: trap.c.
+ * Owner: msr.c; XCR0: xsave.c.
  */
 struct cpu_msrs {
 	uint64_t none; /* for rows of msr.def without a member here */
@@ -35,9 +35,14 @@ struct cpu_board_msrs {
 	uint64_t none; /* for rows of board_msr.def without a member here */
 	uint64_t bios_sign_id, sysenter_cs, sysenter_esp, sysenter_eip;
 	uint64_t misc_enable; /* its writable bits */
-	uint64_t mtrr_def_type;
+	uint64_t mtrr_def_type, spec_ctrl;
 	/* Only software writes it: IA32_DEBUGCTL.LBR cannot be set. */
 	uint64_t lbr_from[LBR_DEPTH], lbr_to[LBR_DEPTH];
+};
+
+/* Of a CPU of a board; others execute no MOV to a debug register.  Owner: special_reg.c. */
+struct cpu_debug_regs {
+	uint64_t dr[4], dr6, dr7;
 };
 
 #define MSR_EFER 0xc0000080u
@@ -57,6 +62,17 @@ enum fault cpu_wrmsr(
 /* trace_insn.c */
 enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);
 enum fault cpu_do_cli(struct cpu *cpu);
+
+/* special_reg.c */
+void cpu_reset_debug_regs(struct cpu *cpu);
+enum fault cpu_do_mov_dr(struct cpu *cpu);
+enum fault cpu_do_mov_cr8(struct cpu *cpu);
+
+/* xsave.c */
+enum fault cpu_do_xgetbv(struct cpu *cpu);
+enum fault cpu_do_xsetbv(struct cpu *cpu);
+enum fault cpu_do_xsave(struct cpu *cpu, uint64_t *fault_va);
+enum fault cpu_do_xrstor(struct cpu *cpu, uint64_t *fault_va);
 
 /* cmpxchg.c */
 enum fault cpu_do_cmpxchg32(struct cpu *cpu, uint64_t *fault_va);

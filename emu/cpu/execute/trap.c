@@ -8,16 +8,9 @@
 
 #include <string.h>
 
-#define CR4_PCE        TZ_BIT(8)
-#define CR4_OSXSAVE    TZ_BIT(18)
-#define CR0_TS         TZ_BIT(3)
-#define EFER_SCE       TZ_BIT(0)
-#define XSTATE_PT      TZ_BIT(8)
-#define XSTATE_X87_SSE UINT64_C(3)
-#define XCOMP_COMPACT  TZ_BIT(63)
-#define XSAVE_HEADER   512
-#define XSAVE_EXTENDED 576
-#define XSAVE1_XSAVES  TZ_BIT(3) /* CPUID.(0DH,1):EAX */
+#define CR4_PCE     TZ_BIT(8)
+#define CR4_OSXSAVE TZ_BIT(18)
+#define EFER_SCE    TZ_BIT(0)
 /* Skylake and later: "about 140 cycles" (Intel optimization manual, PAUSE). */
 #define PAUSE_CYCLES 140
 
@@ -122,233 +115,6 @@ do_rdpmc(struct cpu *cpu)
 	fault = pmu_rdpmc(&cpu->pmu, (uint32_t)get(cpu, ENGINE_RCX), &value);
 	if (fault == FAULT_NONE)
 		set_edx_eax(cpu, value);
-	return fault;
-}
-
-static bool
-osxsave(struct cpu *cpu)
-{
-	return (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0;
-}
-
-static enum fault
-do_xgetbv(struct cpu *cpu)
-{
-	if (!osxsave(cpu))
-		return FAULT_UD;
-	if ((uint32_t)get(cpu, ENGINE_RCX) != 0)
-		return FAULT_GP;
-	set_edx_eax(cpu, cpu->msrs.xcr0);
-	return FAULT_NONE;
-}
-
-/* Only x87, always on, and SSE: the profiles offer no other components. */
-static enum fault
-do_xsetbv(struct cpu *cpu)
-{
-	uint64_t value = edx_eax(cpu);
-
-	if (!osxsave(cpu))
-		return FAULT_UD;
-	if (cpu->mode.cpl != 0 || (uint32_t)get(cpu, ENGINE_RCX) != 0 ||
-	    (value & 1) == 0 || (value & ~XSTATE_X87_SSE) != 0)
-		return FAULT_GP;
-	cpu->msrs.xcr0 = value;
-	return FAULT_NONE;
-}
-
-/* The area's address; a fault if the state or the operand forbids the access. */
-static enum fault
-xsave_operand(struct cpu *cpu, uint64_t *area)
-{
-	uint8_t bytes[INSN_BYTES_MAX];
-	struct insn_memory memory;
-	struct insn_regs regs;
-
-	if (!osxsave(cpu) || !cpu->config.profile->xsave ||
-	    !(cpu->config.profile->xsave1_eax & XSAVE1_XSAVES))
-		return FAULT_UD;
-	if (get(cpu, ENGINE_CR0) & CR0_TS)
-		return FAULT_NM;
-	if (cpu->mode.cpl != 0)
-		return FAULT_GP;
-	cpu_read_regs(cpu, &regs);
-	TZ_ASSERT(walk_read(&cpu->space, (struct gva){ cpu->trap.rip }, bytes,
-	    cpu->trap.insn.length, NULL));
-	TZ_ASSERT(insn_memory_operand(
-	    bytes, cpu->trap.insn.length, cpu->trap.rip, &regs, &memory));
-	*area = memory.va;
-	if (memory.va % 64 != 0 || !tz_is_canonical(memory.va))
-		return FAULT_GP;
-	return FAULT_NONE;
-}
-
-/* Only the PT component is modelled; a request for others as well is not. */
-static bool
-only_pt(struct cpu *cpu, uint64_t rfbm, const char *insn)
-{
-	if ((rfbm & ~XSTATE_PT) == 0)
-		return true;
-	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-	    "%s of state components 0x%llx at 0x%llx", insn,
-	    (unsigned long long)rfbm, (unsigned long long)cpu->trap.rip);
-	return false;
-}
-
-/*
- * Records a trace MSR that XSAVES or XRSTORS has changed, in the execution log and
- * as an event.
- */
-static void
-record_msr(struct cpu *cpu, uint32_t msr, uint64_t value)
-{
-	if (cpu->exec_log != NULL)
-		exec_log_msr(cpu->exec_log, msr, value);
-	cpu_emit(cpu, EVENT_MSR_WRITE, msr, value, 0);
-}
-
-static bool
-area_is_writable(struct cpu *cpu, uint64_t area, size_t bytes, uint64_t *bad)
-{
-	for (uint64_t va = area; va < area + bytes; va = (va | 0xfff) + 1) {
-		struct walk walk;
-
-		if (!walk_page(&cpu->space, (struct gva){ va }, &walk) ||
-		    !walk.writable) {
-			*bad = va;
-			return false;
-		}
-	}
-	return true;
-}
-
-/* SDM vol. 1, 13.11 "Operation of XSAVES". */
-static enum fault
-do_xsaves(struct cpu *cpu, uint64_t *fault_va)
-{
-	uint64_t rfbm = edx_eax(cpu) & (cpu->msrs.xcr0 | cpu->msrs.xss);
-	uint64_t area, header[2] = { rfbm, rfbm | XCOMP_COMPACT };
-	uint8_t image[PT_XSTATE_BYTES];
-	uint64_t ctl = 0;
-	enum fault fault = xsave_operand(cpu, &area);
-	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
-
-	if (fault != FAULT_NONE)
-		return fault;
-	if (!only_pt(cpu, rfbm, "XSAVES"))
-		return FAULT_NONE;
-	if (!area_is_writable(
-		cpu, area, XSAVE_EXTENDED + sizeof(image), fault_va))
-		return FAULT_PF;
-	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_HEADER },
-	    header, sizeof(header), NULL));
-	if (!(rfbm & XSTATE_PT))
-		return FAULT_NONE;
-	TZ_ASSERT(pt_unit_rdmsr(cpu->unit, MSR_RTIT_CTL, &ctl) == FAULT_NONE);
-	record_msr(cpu, MSR_RTIT_CTL, ctl & ~CTL_TRACE_EN);
-	pt_unit_xsaves(cpu->unit, image, &at);
-	TZ_ASSERT(walk_write(&cpu->space, (struct gva){ area + XSAVE_EXTENDED },
-	    image, sizeof(image), NULL));
-	for (unsigned i = 0; i < 2; i++) {
-		uint64_t va = area + XSAVE_EXTENDED + i * AREA_PART;
-
-		TZ_ASSERT(cpu_translate(
-		    cpu, (struct gva){ va }, &cpu->faults.xsaves_pa[i]));
-	}
-	cpu_emit(
-	    cpu, EVENT_XSAVES, cpu->faults.xsaves_pa[0], ctl, cpu->trap.rip);
-	return FAULT_NONE;
-}
-
-/* SDM vol. 1, 13.12 "Operation of XRSTORS": headers that raise #GP. */
-static bool
-header_is_valid(const struct cpu *cpu, const uint64_t header[8])
-{
-	uint64_t enabled = cpu->msrs.xcr0 | cpu->msrs.xss;
-
-	if (!(header[1] & XCOMP_COMPACT) ||
-	    (header[1] & ~XCOMP_COMPACT & ~enabled) != 0 ||
-	    (header[0] & ~header[1]) != 0)
-		return false;
-	for (int i = 2; i < 8; i++) {
-		if (header[i] != 0)
-			return false;
-	}
-	return true;
-}
-
-static void
-record_restored(struct cpu *cpu)
-{
-	static const uint32_t msrs[PT_XSTATE_MSRS] = { MSR_RTIT_OUTPUT_BASE,
-		MSR_RTIT_OUTPUT_MASK_PTRS, MSR_RTIT_STATUS, MSR_RTIT_CR3_MATCH,
-		MSR_RTIT_ADDR_A(0), MSR_RTIT_ADDR_B(0), MSR_RTIT_ADDR_A(1),
-		MSR_RTIT_ADDR_B(1), MSR_RTIT_CTL };
-
-	for (size_t i = 0; i < TZ_ARRAY_LEN(msrs); i++) {
-		uint64_t value = 0;
-
-		if (pt_unit_rdmsr(cpu->unit, msrs[i], &value) == FAULT_NONE)
-			record_msr(cpu, msrs[i], value);
-	}
-}
-
-/* IMAGE NULL: the initial state, whatever the area holds. */
-static void
-note_xrstors(struct cpu *cpu, uint64_t area, const uint8_t *image)
-{
-	uint64_t pa = 0, ctl = 0;
-	bool there = cpu_translate(
-	    cpu, (struct gva){ area + XSAVE_EXTENDED }, &pa);
-
-	TZ_ASSERT(there || image == NULL);
-	if (image != NULL)
-		memcpy(&ctl, image, sizeof(ctl));
-	cpu_emit(cpu, EVENT_XRSTORS, pa, ctl, cpu->trap.rip);
-}
-
-static enum fault
-do_xrstors(struct cpu *cpu, uint64_t *fault_va)
-{
-	uint64_t rfbm = edx_eax(cpu) & (cpu->msrs.xcr0 | cpu->msrs.xss);
-	uint64_t area, header[8];
-	uint8_t image[PT_XSTATE_BYTES];
-	const uint8_t *loaded = NULL;
-	struct gva bad = { 0 };
-	enum fault fault = xsave_operand(cpu, &area);
-	struct pt_context at = cpu_context(cpu, cpu->trap.rip);
-
-	if (fault != FAULT_NONE)
-		return fault;
-	if (!walk_read(&cpu->space, (struct gva){ area + XSAVE_HEADER }, header,
-		sizeof(header), &bad)) {
-		*fault_va = bad.u;
-		return FAULT_PF;
-	}
-	if (!header_is_valid(cpu, header))
-		return FAULT_GP;
-	if (!only_pt(cpu, rfbm, "XRSTORS") || !(rfbm & XSTATE_PT))
-		return FAULT_NONE;
-	/* The initial state is not in the area: nothing of the area is read. */
-	if (header[0] & XSTATE_PT) {
-		if (!walk_read(&cpu->space,
-			(struct gva){ area + XSAVE_EXTENDED }, image,
-			sizeof(image), &bad)) {
-			*fault_va = bad.u;
-			return FAULT_PF;
-		}
-		loaded = image;
-	}
-	if (cpu->faults.xrstors_gp) {
-		cpu->faults.xrstors_gp = false;
-		return FAULT_GP;
-	}
-	fault = pt_unit_xrstors(
-	    cpu->unit, loaded, &at, cpu->trap.rip + cpu->trap.insn.length);
-	if (fault == FAULT_NONE) {
-		record_restored(cpu);
-		note_xrstors(cpu, area, loaded);
-	}
 	return fault;
 }
 
@@ -469,13 +235,17 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 	case INSN_RDPMC:
 		return do_rdpmc(cpu);
 	case INSN_XGETBV:
-		return do_xgetbv(cpu);
+		return cpu_do_xgetbv(cpu);
 	case INSN_XSETBV:
-		return do_xsetbv(cpu);
+		return cpu_do_xsetbv(cpu);
+	case INSN_XSAVE:
+	case INSN_XSAVEOPT:
+	case INSN_XSAVEC:
 	case INSN_XSAVES:
-		return do_xsaves(cpu, fault_va);
+		return cpu_do_xsave(cpu, fault_va);
+	case INSN_XRSTOR:
 	case INSN_XRSTORS:
-		return do_xrstors(cpu, fault_va);
+		return cpu_do_xrstor(cpu, fault_va);
 	case INSN_HLT:
 		return do_hlt(cpu);
 	case INSN_OUT:
@@ -496,6 +266,13 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		    cpu, cpu->trap.rip, cpu->trap.insn.length, fault_va);
 	case INSN_FLOAT:
 		return cpu_do_float(cpu, fault_va);
+	case INSN_MOV_CR8:
+		return cpu_do_mov_cr8(cpu);
+	case INSN_MOV_DR:
+		if (cpu->config.board)
+			return cpu_do_mov_dr(cpu);
+		unmodelled(cpu);
+		return FAULT_NONE;
 	case INSN_ABSENT:
 		return FAULT_UD;
 	case INSN_CLI:

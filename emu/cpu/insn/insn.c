@@ -57,14 +57,14 @@ static const struct {
 	{ ZYDIS_MNEMONIC_CMPXCHG8B, INSN_CMPXCHG_PAIR },
 	{ ZYDIS_MNEMONIC_CMPXCHG16B, INSN_CMPXCHG_PAIR },
 	{ ZYDIS_MNEMONIC_INVPCID, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVE, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVE64, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVEC, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVEC64, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVEOPT, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XSAVEOPT64, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XRSTOR, INSN_UNMODELLED },
-	{ ZYDIS_MNEMONIC_XRSTOR64, INSN_UNMODELLED },
+	{ ZYDIS_MNEMONIC_XSAVE, INSN_XSAVE },
+	{ ZYDIS_MNEMONIC_XSAVE64, INSN_XSAVE },
+	{ ZYDIS_MNEMONIC_XSAVEC, INSN_XSAVEC },
+	{ ZYDIS_MNEMONIC_XSAVEC64, INSN_XSAVEC },
+	{ ZYDIS_MNEMONIC_XSAVEOPT, INSN_XSAVEOPT },
+	{ ZYDIS_MNEMONIC_XSAVEOPT64, INSN_XSAVEOPT },
+	{ ZYDIS_MNEMONIC_XRSTOR, INSN_XRSTOR },
+	{ ZYDIS_MNEMONIC_XRSTOR64, INSN_XRSTOR },
 	{ ZYDIS_MNEMONIC_SYSENTER, INSN_UNMODELLED },
 	{ ZYDIS_MNEMONIC_SYSEXIT, INSN_UNMODELLED },
 };
@@ -81,10 +81,28 @@ is_direct(const struct decoded *d)
 	return d->operand[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
 }
 
-/* MOV to a control register; reading one is plain. */
+static bool
+is_debug_reg(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    ZydisRegisterGetClass(operand->reg.value) == ZYDIS_REGCLASS_DEBUG;
+}
+
+static bool
+is_cr8(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+	    operand->reg.value == ZYDIS_REGISTER_CR8;
+}
+
+/* MOV to a control register; reading one but CR8 is plain. */
 static enum insn_class
 classify_mov(const struct decoded *d)
 {
+	if (is_debug_reg(&d->operand[0]) || is_debug_reg(&d->operand[1]))
+		return INSN_MOV_DR;
+	if (is_cr8(&d->operand[0]) || is_cr8(&d->operand[1]))
+		return INSN_MOV_CR8;
 	if (d->operand[0].type != ZYDIS_OPERAND_TYPE_REGISTER)
 		return INSN_PLAIN;
 	switch ((int)d->operand[0].reg.value) {
@@ -93,10 +111,6 @@ classify_mov(const struct decoded *d)
 	case ZYDIS_REGISTER_CR0:
 	case ZYDIS_REGISTER_CR4:
 		return INSN_SYSTEM;
-	case ZYDIS_REGISTER_CR8:
-		return INSN_UNMODELLED;
-	case ZYDIS_REGISTER_DR7:
-		return INSN_MOV_DR7;
 	default:
 		return INSN_PLAIN;
 	}
@@ -299,17 +313,45 @@ insn_cond_taken(
 	return condition_holds(d.insn.opcode & 15, regs->rflags);
 }
 
-int
-insn_mov_source(const uint8_t *bytes, size_t count)
+struct insn_special
+insn_special_operands(const uint8_t *bytes, size_t count)
 {
 	struct decoded d;
-	int source;
+	struct insn_special special;
 
 	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
-	TZ_ASSERT(d.operand[1].type == ZYDIS_OPERAND_TYPE_REGISTER);
-	source = ZydisRegisterGetId(d.operand[1].reg.value);
-	TZ_ASSERT(source >= 0 && source < 16);
-	return source;
+	special.store = is_debug_reg(&d.operand[0]) || is_cr8(&d.operand[0]);
+	special.number = (unsigned)ZydisRegisterGetId(
+	    d.operand[special.store ? 0 : 1].reg.value);
+	special.gpr = (unsigned)ZydisRegisterGetId(
+	    d.operand[special.store ? 1 : 0].reg.value);
+	TZ_ASSERT(special.gpr < 16);
+	return special;
+}
+
+/* SDM vol. 1, 3.4.1.1: a result of 32 bits is zero-extended. */
+bool
+insn_keeps_rax_small(const uint8_t *bytes, size_t count, bool small)
+{
+	struct decoded d;
+
+	if (!insn_zydis_decode(bytes, count, &d))
+		return false;
+	for (int i = 0; i < d.insn.operand_count; i++) {
+		const ZydisDecodedOperand *operand = &d.operand[i];
+
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    !insn_zydis_is_written(operand) ||
+		    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+			operand->reg.value) != ZYDIS_REGISTER_RAX)
+			continue;
+		if (operand->size == 64)
+			small = false;
+		else if (operand->size == 32)
+			small |= !(
+			    operand->actions & ZYDIS_OPERAND_ACTION_CONDWRITE);
+	}
+	return small;
 }
 
 void

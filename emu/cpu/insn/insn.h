@@ -14,8 +14,7 @@
  * them.  INSN_UNMODELLED ends the run.  INSN_CHECKED runs on the engine if its
  * memory operand does not fault: on a fault, the engine would lose RFLAGS or tags,
  * do half of a store, or not fault at all.  INSN_CMPXCHG32 also runs on the engine,
- * unless the engine might clear bits 63:32 of RAX; INSN_MOV_DR7 on a board, unless it
- * enables a breakpoint.
+ * unless the engine might clear bits 63:32 of RAX.
  */
 enum insn_class {
 	INSN_PLAIN,
@@ -37,7 +36,6 @@ enum insn_class {
 	INSN_SITE_FIRST,
 	INSN_CHECKED = INSN_SITE_FIRST,
 	INSN_CMPXCHG32, /* CMPXCHG of 32 bits of memory */
-	INSN_MOV_DR7,   /* MOV to DR7 */
 	INSN_TRAP_FIRST,
 	INSN_SYSCALL = INSN_TRAP_FIRST,
 	INSN_RDMSR,
@@ -48,7 +46,11 @@ enum insn_class {
 	INSN_RDPMC,
 	INSN_XGETBV,
 	INSN_XSETBV,
+	INSN_XSAVE,
+	INSN_XSAVEOPT,
+	INSN_XSAVEC,
 	INSN_XSAVES,
+	INSN_XRSTOR,
 	INSN_XRSTORS,
 	INSN_HLT,
 	INSN_PAUSE,
@@ -58,8 +60,10 @@ enum insn_class {
 	INSN_CMPXCHG32_REG, /* CMPXCHG of a 32-bit register */
 	INSN_CMPXCHG_PAIR,  /* CMPXCHG8B, CMPXCHG16B */
 	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
-	INSN_CLI,           /* runs on the engine unless Event Trace exists */
-	INSN_ABSENT,        /* from an extension that no profile announces:
+	INSN_MOV_DR,        /* MOV to and from a debug register */
+	INSN_MOV_CR8,
+	INSN_CLI,    /* runs on the engine unless Event Trace exists */
+	INSN_ABSENT, /* from an extension that no profile announces:
 			       #UD */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT
@@ -219,8 +223,15 @@ struct insn_float {
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
 
-/* The general register that a MOV to a debug register reads. */
-int insn_mov_source(const uint8_t *bytes, size_t count);
+/* The operands of MOV to (STORE) or from DR0 to DR7 or CR8; GPR as in insn_regs. */
+struct insn_special {
+	unsigned number, gpr;
+	bool store;
+};
+struct insn_special insn_special_operands(const uint8_t *bytes, size_t count);
+
+/* True if RAX is below 2^32 after the instruction; SMALL: it was before. */
+bool insn_keeps_rax_small(const uint8_t *bytes, size_t count, bool small);
 
 /* The general registers of a CMPXCHG; *DEST -1: that operand is in memory. */
 void insn_cmpxchg_operands(

@@ -106,6 +106,45 @@ a_branch_to_the_next_instruction_is_ambiguous(void **state)
 	assert_true(block->has_sites);
 }
 
+/* CMPXCHG of 32 bits is a site unless the block itself has made RAX small. */
+static void
+cmpxchg_after_a_small_rax_is_no_site(void **state)
+{
+	static const struct {
+		uint8_t code[12];
+		unsigned size;
+		bool site;
+	} rows[] = {
+		/* cmpxchg [rdi], edx, alone and after: xor eax, eax; mov eax, 1; */
+		{ { 0x0f, 0xb1, 0x17 }, 3, true },
+		{ { 0x31, 0xc0, 0x0f, 0xb1, 0x17 }, 5, false },
+		{ { 0xb8, 1, 0, 0, 0, 0x0f, 0xb1, 0x17 }, 8, false },
+		/* mov eax, [rdi]; mov rax, [rdi]; mov al, 1; cmpxchg */
+		{ { 0x8b, 0x07, 0x0f, 0xb1, 0x17 }, 5, false },
+		{ { 0x48, 0x8b, 0x07, 0x0f, 0xb1, 0x17 }, 6, true },
+		{ { 0xb0, 1, 0x0f, 0xb1, 0x17 }, 5, true },
+		{ { 0x0f, 0xb1, 0x17, 0x0f, 0xb1, 0x17 }, 6, true },
+		/* xor eax, eax; then not rax; add al, 1; cpuid is a site itself */
+		{ { 0x31, 0xc0, 0x48, 0xf7, 0xd0, 0x0f, 0xb1, 0x17 }, 8, true },
+		{ { 0x31, 0xc0, 0x04, 1, 0x0f, 0xb1, 0x17 }, 7, false },
+		{ { 0x31, 0xc0, 0x0f, 0xa2, 0x0f, 0xb1, 0x17 }, 7, true },
+		/* xor eax, eax; mul rdx */
+		{ { 0x31, 0xc0, 0x48, 0xf7, 0xe2, 0x0f, 0xb1, 0x17 }, 8, true },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		const struct block *block;
+
+		block_cache_flush(cache);
+		memcpy(ram + 0x20000, rows[i].code, rows[i].size);
+		block = block_find(cache, &space, 0x20000, rows[i].size);
+		assert_non_null(block);
+		if (block->has_sites != rows[i].site)
+			fail_msg("row %zu", i);
+	}
+}
+
 static void
 writable_code_becomes_stale(void **state)
 {
@@ -382,7 +421,7 @@ a_full_cache_says_so_and_a_flush_empties_it(void **state)
 	while (found < 0x18000 &&
 	    block_find(cache, &space, 0x20000 + found, 1) != NULL)
 		found++;
-	assert_int_equal(found, 32768);
+	assert_int_equal(found, 65536);
 	block_cache_flush(cache);
 	assert_non_null(block_find(cache, &space, 0x20000 + found, 1));
 }
@@ -411,6 +450,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 		    a_branch_to_the_next_instruction_is_ambiguous, setup,
 		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    cmpxchg_after_a_small_rax_is_no_site, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    writable_code_becomes_stale, setup, teardown),
 		cmocka_unit_test_setup_teardown(

@@ -69,6 +69,29 @@ GUEST(patch,
 	POWER(0x604, 0x34) "7: ret\n"
 			   "8: .byte 0xeb, 22b - 6b - 2, 0x90, 0x90\n"
 			   "9: .long 0\n");
+#define SAME(value) "mov $" #value ", %rax; cmp %rax, %rbx; jne 9f\n"
+/* 'd' if the debug registers and CR8 keep what they have bits for. */
+GUEST(special,
+    "mov $0x1234567890abcdef, %rax; mov %rax, %db0; mov %db0, %rbx\n" SAME(0x1234567890abcdef) "mov %rax, %db3; mov %db3, %rbx\n" SAME(
+	0x1234567890abcdef) "xor %eax, %eax; mov %rax, %db6\n"
+			    "mov %db6, %rbx\n" SAME(
+				0xffff0ff0) "mov $0xe00f, %eax; mov %rax, %db4\n"
+					    "mov %db6, %rbx\n" SAME(
+						0xffffefff) "mov $0xffffdf00, %eax\n"
+							    "mov %rax, %db7; mov %db5, %rbx\n" SAME(
+								0xffff0700) "mov $0xd0402, %eax; mov %rax, %db7\n"
+									    "mov %db7, %rbx\n" SAME(0xd0402) "mov $5, %eax; mov %rax, %cr8; mov %cr8, %rbx\n" SAME(
+										5) "mov $0xfee00000, %ecx; mov 0x80(%rcx), %ebx\n" SAME(0x50)
+										SEND(0x64) "9:" POWER(
+										    0x604,
+										    0x34));
+/* Each of these is a fault, and there is no IDT. */
+GUEST(wide_dr6, "mov $0x1ffff0ff0, %rax; mov %rax, %db6\n" POWER(0x604, 0x34));
+GUEST(wide_dr7, "mov $0x100000400, %rax; mov %rax, %db7\n" POWER(0x604, 0x34));
+GUEST(wide_cr8, "mov $0x10, %eax; mov %rax, %cr8\n" POWER(0x604, 0x34));
+GUEST(de_dr4,
+    "mov %cr4, %rax; or $8, %eax; mov %rax, %cr4; mov %db4, %rax\n" POWER(
+	0x604, 0x34));
 
 struct rig {
 	struct machine *machine;
@@ -241,6 +264,46 @@ jmp_that_was_just_overwritten_is_the_new_one(void **state)
 	}
 }
 
+static void
+debug_registers_and_cr8_have_their_bits(void **state)
+{
+	const struct unknowns *unknowns;
+	struct rig rig;
+
+	(void)state;
+	for (int step = 0; step < 2; step++) {
+		make(&rig, special_begin, special_end, 1, step);
+		run(&rig, MACHINE_OFF);
+		assert_int_equal(rig.count, 1);
+		assert_int_equal(rig.sent[0], 'd');
+		/* Breakpoints are not modelled. */
+		unknowns = machine_unknowns(rig.machine);
+		assert_int_equal(unknowns->count, 1);
+		assert_int_equal(unknowns->item[0].access, UNKNOWN_MOV_DR);
+		assert_int_equal(unknowns->item[0].value, 0xd0402);
+		machine_destroy(rig.machine);
+	}
+}
+
+static void
+debug_registers_and_cr8_have_no_other_bits(void **state)
+{
+	static const struct {
+		const uint8_t *begin, *end;
+	} guests[] = { { wide_dr6_begin, wide_dr6_end },
+		{ wide_dr7_begin, wide_dr7_end },
+		{ wide_cr8_begin, wide_cr8_end },
+		{ de_dr4_begin, de_dr4_end } };
+	struct rig rig;
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		make(&rig, guests[i].begin, guests[i].end, 1, false);
+		run(&rig, MACHINE_TRIPLE_FAULT);
+		machine_destroy(rig.machine);
+	}
+}
+
 int
 main(void)
 {
@@ -249,6 +312,8 @@ main(void)
 		cmocka_unit_test(reset_ends_the_run),
 		cmocka_unit_test(snapshot_has_the_board),
 		cmocka_unit_test(mailbox_starts_the_other_cpu),
+		cmocka_unit_test(debug_registers_and_cr8_have_their_bits),
+		cmocka_unit_test(debug_registers_and_cr8_have_no_other_bits),
 		cmocka_unit_test(jmp_that_was_just_overwritten_is_the_new_one),
 	};
 

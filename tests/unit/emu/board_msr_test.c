@@ -56,14 +56,20 @@ make(uint8_t *ram, struct seen *seen, const char *profile)
 	return cpu;
 }
 
-/* NONE ends a list. */
+/* NONE ends a list; .reset NONE: a read is #GP. */
 static const struct {
 	uint32_t msr;
 	uint64_t reset, good[3], bad[3];
 } cases[] = {
 	{ 0x17, 0, { NONE }, { 0, NONE } },
+	{ 0x34, 0, { NONE }, { 0, 1, NONE } },
+	{ 0x3b, 0, { 0, NONE }, { 1, NONE } },
+	{ 0x48, 0, { 3, 1, 0 }, { 4, 0x400, NONE } },
+	{ 0x49, NONE, { NONE }, { 2, 3, NONE } },
 	{ 0x8b, 0, { 0, NONE }, { 1, NONE } },
 	{ 0xce, UINT64_C(0x250000002500), { NONE }, { 0x2500, NONE } },
+	{ 0x10a, UINT64_C(0x400000000d10e17b), { NONE }, { 0, NONE } },
+	{ 0x140, 0, { 0, NONE }, { 1, NONE } },
 	{ 0x174, 0, { 0x10, NONE }, { UINT64_C(1) << 32, NONE } },
 	{ 0x175, 0, { 0xffff800000000000, NONE }, { UINT64_C(1) << 47, NONE } },
 	{ 0x176, 0, { 0xffff800000000000, NONE }, { UINT64_C(1) << 47, NONE } },
@@ -92,12 +98,13 @@ each_row_follows_its_rules(void **state)
 		uint32_t msr = cases[i].msr;
 
 		assert_int_equal(rows[i], msr);
-		assert_int_equal(cpu_rdmsr(cpu, msr, &value), FAULT_NONE);
+		assert_int_equal(cpu_rdmsr(cpu, msr, &value),
+		    cases[i].reset == NONE ? FAULT_GP : FAULT_NONE);
 		assert_int_equal(value, cases[i].reset);
 		for (int j = 0; j < 3 && cases[i].bad[j] != NONE; j++)
 			assert_int_equal(
 			    cpu_wrmsr(cpu, msr, cases[i].bad[j], 0), FAULT_GP);
-		assert_int_equal(cpu_rdmsr(cpu, msr, &value), FAULT_NONE);
+		(void)cpu_rdmsr(cpu, msr, &value);
 		assert_int_equal(value, cases[i].reset);
 		for (int j = 0; j < 3 && cases[i].good[j] != NONE; j++) {
 			assert_int_equal(
@@ -109,6 +116,42 @@ each_row_follows_its_rules(void **state)
 		}
 	}
 	cpu_destroy(cpu);
+	free(ram);
+}
+
+/* SDM vol. 4, table 2-2: CPUID.(7,0):EDX shows them. */
+static void
+speculation_msrs_are_those_of_cpuid(void **state)
+{
+	static const char *const models[] = { "skylake", "core2" };
+	uint8_t *ram = aligned_alloc(4096, RAM_BYTES);
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(models); i++) {
+		const struct profile_cpu about = { .cpu_count = 1,
+			.board = true };
+		struct seen seen = { 0 };
+		struct cpu *cpu = make(ram, &seen, models[i]);
+		uint32_t leaf[4];
+		uint64_t value;
+		bool there;
+
+		profile_cpuid(profile_find(models[i]), &about, 7, 0, leaf);
+		there = (leaf[PROFILE_EDX] & TZ_BIT(29)) != 0;
+		assert_int_equal(there, i == 0);
+		assert_int_equal((leaf[PROFILE_EDX] & TZ_BIT(26)) != 0, there);
+		assert_int_equal((leaf[PROFILE_EDX] & TZ_BIT(27)) != 0, there);
+		assert_int_equal((leaf[PROFILE_EBX] & TZ_BIT(1)) != 0, there);
+		assert_int_equal(cpu_rdmsr(cpu, 0x10a, &value),
+		    there ? FAULT_NONE : FAULT_GP);
+		assert_int_equal(
+		    cpu_wrmsr(cpu, 0x48, 1, 0), there ? FAULT_NONE : FAULT_GP);
+		assert_int_equal(
+		    cpu_wrmsr(cpu, 0x49, 1, 0), there ? FAULT_NONE : FAULT_GP);
+		profile_cpuid(profile_find(models[i]), &about, 1, 0, leaf);
+		assert_int_equal(leaf[PROFILE_ECX] & TZ_BIT(21), 0);
+		cpu_destroy(cpu);
+	}
 	free(ram);
 }
 
@@ -202,6 +245,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_row_follows_its_rules),
+		cmocka_unit_test(speculation_msrs_are_those_of_cpuid),
 		cmocka_unit_test(lbr_stack_is_as_deep_as_the_model_has_it),
 		cmocka_unit_test(unknown_msrs_are_gp_and_reported),
 		cmocka_unit_test(deadline_needs_its_mode),

@@ -218,6 +218,51 @@ rtc_tells_the_date(void **state)
 	assert_false(board_out(&board, 0x71, 1, 0).known);
 }
 
+static bool
+set_rtc(uint8_t index, uint8_t value)
+{
+	out8(0x70, index);
+	return board_out(&board, 0x71, 1, value).known;
+}
+
+/* MC146818A: registers A and B, and the alarm, which a driver writes when it starts. */
+static void
+rtc_keeps_its_controls_and_no_time(void **state)
+{
+	uint64_t hash;
+
+	(void)state;
+	board_reset(&board);
+	hash = board_hash(&board);
+	assert_int_equal(rtc(0x0a, 0), 0x26);
+	assert_true(set_rtc(0x0a, 0x2f));
+	assert_true(set_rtc(0x0b, 0x7a));
+	assert_true(set_rtc(0x05, 0x23));
+	assert_int_equal(rtc(0x0a, 0), 0x2f);
+	assert_int_equal(rtc(0x0b, 0), 0x7a);
+	assert_int_equal(rtc(0x05, 0), 0x23);
+	assert_int_equal(rtc(0x03, 0), 0);
+	assert_int_equal(rtc(0x0c, 0), 0);
+	/* The divider in reset; SET, binary, 12 hours, daylight saving; the time. */
+	assert_false(set_rtc(0x0a, 0x76));
+	assert_false(set_rtc(0x0b, 0x82));
+	assert_false(set_rtc(0x0b, 0x06));
+	assert_false(set_rtc(0x0b, 0x00));
+	assert_false(set_rtc(0x0b, 0x03));
+	assert_false(set_rtc(0x04, 0x12));
+	assert_false(set_rtc(0x32, 0x19));
+	assert_int_equal(rtc(0x0a, 0), 0x2f);
+	assert_int_equal(rtc(0x0b, 0), 0x7a);
+	/* RAM: the shutdown status, and the last byte */
+	assert_true(set_rtc(0x0f, 0x0a));
+	assert_true(set_rtc(0x7f, 0x55));
+	assert_int_equal(rtc(0x0f, 0), 0x0a);
+	assert_int_equal(rtc(0x7f, 0), 0x55);
+	assert_int_equal(rtc(0x7e, 0), 0);
+	out8(0x70, 0);
+	assert_int_not_equal(board_hash(&board), hash);
+}
+
 /* ACPI 4.8.3.6 "Reset Register", 4.8.3.7 "Sleep Control and Status Registers". */
 static void
 power_goes_off(void **state)
@@ -336,6 +381,7 @@ main(void)
 		cmocka_unit_test(uart_interrupts),
 		cmocka_unit_test(uart_loops_back),
 		cmocka_unit_test(rtc_tells_the_date),
+		cmocka_unit_test(rtc_keeps_its_controls_and_no_time),
 		cmocka_unit_test(power_goes_off),
 		cmocka_unit_test(other_ports_are_all_ones),
 		cmocka_unit_test(unknown_accesses_have_their_first_place),

@@ -27,7 +27,6 @@ static const struct {
 	{ MACHINE_UNMODELLED, "local APIC register 0xd0" },
 	{ MACHINE_UNMODELLED, "8-byte read of local APIC register 0x20" },
 	{ MACHINE_UNMODELLED, "WRMSR 0x1b" },
-	{ MACHINE_UNMODELLED, "XSAVES of state components 0x1" },
 	{ MACHINE_UNMODELLED, "logical destination" },
 	{ MACHINE_UNMODELLED, "INIT of a CPU that runs" },
 	{ MACHINE_TRIPLE_FAULT, "triple fault" },

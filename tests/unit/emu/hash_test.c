@@ -88,12 +88,13 @@ over(void *arg, unsigned cpu, enum cpu_over why, const char *text)
 }
 
 static struct cpu *
-make(uint8_t *ram)
+make(uint8_t *ram, bool board)
 {
 	struct cpu_config config = { .cpu_count = 1,
 		.profile = profile_at(0),
 		.ram = ram,
 		.ram_bytes = RAM_BYTES,
+		.board = board,
 		.port = { .event = event, .over = over } };
 	struct tz_error err;
 	struct cpu *cpu = cpu_create(&config, &err);
@@ -109,31 +110,46 @@ make(uint8_t *ram)
 }
 
 static void
-each_member_decides(void **state)
+check_ranges(const struct range *ranges, size_t count, bool board)
 {
 	uint8_t *ram = calloc(1, RAM_BYTES);
-	struct cpu *cpu = make(ram);
+	struct cpu *cpu = make(ram, board);
 	uint64_t hash = cpu_hash(cpu, 0, 0);
 
-	(void)state;
 	assert_int_equal(cpu_hash(cpu, 0, 0), hash);
-	for (size_t i = 0; i < TZ_ARRAY_LEN(deciding); i++) {
-		const struct range *range = &deciding[i];
-		uint8_t *byte = (uint8_t *)cpu + range->at;
+	for (size_t i = 0; i < count; i++) {
+		uint8_t *byte = (uint8_t *)cpu + ranges[i].at;
 
-		for (size_t n = 0; n < range->bytes; n++) {
+		for (size_t n = 0; n < ranges[i].bytes; n++) {
 			uint8_t old = byte[n];
 
 			byte[n] ^= 1;
 			if (cpu_hash(cpu, 0, 0) == hash)
 				fail_msg("byte %zu of %s is not in the hash", n,
-				    range->name);
+				    ranges[i].name);
 			byte[n] = old;
 		}
 	}
 	assert_int_equal(cpu_hash(cpu, 0, 0), hash);
 	cpu_destroy(cpu);
 	free(ram);
+}
+
+static void
+each_member_decides(void **state)
+{
+	(void)state;
+	check_ranges(deciding, TZ_ARRAY_LEN(deciding), false);
+}
+
+static void
+each_register_of_a_board_decides(void **state)
+{
+	static const struct range ranges[] = { RANGE(board_msrs),
+		RANGE(debug_regs) };
+
+	(void)state;
+	check_ranges(ranges, TZ_ARRAY_LEN(ranges), true);
 }
 
 /* Members of a struct that are listed above, or below as those that do not decide. */
@@ -156,6 +172,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_member_decides),
+		cmocka_unit_test(each_register_of_a_board_decides),
 		cmocka_unit_test(no_member_is_forgotten),
 	};
 

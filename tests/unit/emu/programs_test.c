@@ -71,6 +71,65 @@ xsaves_and_xrstors_follow_their_rules(void **state)
 	guest_free(&guest);
 }
 
+/* XSTATE_BV, XCOMP_BV, FCW to FTW, MXCSR and its mask, ST0, XMM0 of an area. */
+static void
+expect_area(const struct guest *guest, uint64_t code, const uint64_t words[6])
+{
+	for (size_t i = 0; i < 6; i++)
+		if (guest_note(guest, code, i) != words[i])
+			fail_msg("area %u, word %zu: 0x%llx", (unsigned)code, i,
+			    (unsigned long long)guest_note(guest, code, i));
+}
+
+#define FULL    UINT64_C(0xcccccccccccccccc)
+#define INIT    UINT64_C(0x37f)
+#define MASK    UINT64_C(0x0000ffff00000000)
+#define COMPACT UINT64_C(0x8000000000000003)
+#define XMM     UINT64_C(0x1122334455667788)
+
+/* SDM vol. 1, 13.7 to 13.12. */
+static void
+x87_and_sse_state_is_saved_and_restored(void **state)
+{
+	static const struct {
+		uint64_t code, words[6];
+	} areas[] = {
+		{ 1, { 2, 0, INIT, MASK | 0x1f80, 0, XMM } },
+		{ 2, { 2, 0, FULL, MASK | 0x1f80, FULL, XMM } },
+		{ 3, { 2, COMPACT, FULL, MASK | 0x1f80, FULL, XMM } },
+		{ 4, { 2, COMPACT, FULL, MASK | 0x1f81, FULL, 0 } },
+		{ 5, { 0, 0, INIT, MASK | 0x1f81, 0, 0 } },
+		{ 7,
+		    { 1, COMPACT, UINT64_C(0x803800037f), FULL,
+			UINT64_C(1) << 63, FULL } },
+	};
+	/* MXCSR, XMM0, FSW */
+	static const uint64_t states[4][3] = { { 0x1fa0, 0, 0 },
+		{ 0x1f80, 0, 0 }, { 0x1fa0, 0x5566, 0 },
+		{ 0x1fa0, 0x5566, 0x3800 } };
+	static const uint64_t vectors[] = { 6, 13, 13, 13, 13, 13, 13, 13, 7,
+		13, 14, 14, 0x30 };
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("xsave", &options, &guest);
+	guest_assert_exit(&guest);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(areas); i++)
+		expect_area(&guest, areas[i].code, areas[i].words);
+	assert_int_equal(guest_note(&guest, 6, 0), 2);
+	for (size_t i = 0; i < 4; i++)
+		for (size_t j = 0; j < 3; j++)
+			assert_int_equal(
+			    guest_note(&guest, 8 + i, j), states[i][j]);
+	assert_int_equal(guest_record_count(&guest, 0), TZ_ARRAY_LEN(vectors));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(vectors); i++)
+		assert_int_equal(guest_record(&guest, 0, i).vector, vectors[i]);
+	assert_int_equal(guest_record(&guest, 0, 10).error, 7);
+	assert_int_equal(guest_record(&guest, 0, 11).error, 5);
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -79,6 +138,7 @@ main(int argc, char **argv)
 		    branches_to_the_next_instruction_keep_their_bits),
 		cmocka_unit_test(changed_code_is_seen_at_once),
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
+		cmocka_unit_test(x87_and_sse_state_is_saved_and_restored),
 	};
 
 	guest_set_dir(argc == 2 ? argv[1] : ".");

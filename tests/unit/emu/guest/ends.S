@@ -25,7 +25,6 @@ table:	row e_rdrand
 	row e_apic_unknown
 	row e_apic_wide
 	row e_x2apic
-	row e_xsaves
 	row e_logical
 	row e_init
 	row e_triple
@@ -68,14 +67,6 @@ e_x2apic:
 	rdmsr
 	or eax, 0x400
 	wrmsr
-e_xsaves:
-	mov rax, cr4
-	or eax, 1 << 18
-	mov cr4, rax
-	mov eax, 1
-	xor edx, edx
-	mov rbx, KERN + 0x900000
-	xsaves64 [rbx]
 e_logical:
 	mov dword ptr [APIC + 0x300], 0x4821
 	jmp .
