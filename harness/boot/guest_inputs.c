@@ -14,8 +14,8 @@
 #include "harness/host/input.h"
 
 #define SEED 1
-/* What makes the guest's console the UART. */
-#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0"
+/* What makes the guest's console the UART, and a panic its end. */
+#define CMDLINE "earlyprintk=serial,ttyS0,115200 console=ttyS0 panic=-1"
 
 static int
 check_options(const struct linux_guest_options *options, struct tz_error *err)

@@ -17,12 +17,12 @@
 #define SLICE_INSNS       UINT64_C(200000)
 #define IDLE_RATIO        100
 #define CONSOLE_BYTES_MAX ((size_t)64 << 20)
-#define TRAMPOLINE_END    UINT64_C(0x100000)
-/* Where the tables of the kernel are: RAM has at least 64 MiB. */
+/* Where the kernel's image is, as far as RAM reaches: at least 64 MiB. */
 #define KERNEL_PA           (UINT64_C(16) << 20)
-#define KERNEL_BYTES        (UINT64_C(48) << 20)
+#define KERNEL_BYTES        (UINT64_C(112) << 20)
 #define SNAPSHOTS           "boot"
 #define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
+#define TRAMPOLINE_END      UINT64_C(0x100000)
 
 struct linux_guest {
 	struct linux_guest_options options;
@@ -301,29 +301,31 @@ find_cause(const struct linux_guest *guest, char cause[LINUX_GUEST_LINE])
 	}
 }
 
-/* True if the machine has ended in the code with which the kernel starts another CPU. */
-static bool
-is_start_of_cpu(const struct machine_result *result)
-{
-	return result->end == MACHINE_UNMODELLED && result->cpu > 0 &&
-	    result->rip < TRAMPOLINE_END;
-}
-
 void
 linux_guest_place(
     struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE])
 {
 	char symbol[LINUX_GUEST_LINE - 24] = " ";
+	uint64_t left = guest->options.memory_bytes - KERNEL_PA;
 
 	if (!guest->kallsyms_sought)
 		guest->kallsyms = kallsyms_read(
-		    machine_ram(guest->machine) + KERNEL_PA, KERNEL_BYTES);
+		    machine_ram(guest->machine) + KERNEL_PA,
+		    left < KERNEL_BYTES ? left : KERNEL_BYTES);
 	guest->kallsyms_sought = true;
 	if (guest->kallsyms == NULL ||
 	    !kallsyms_format(
 		guest->kallsyms, va, symbol + 1, sizeof(symbol) - 1))
 		symbol[0] = '\0';
 	snprintf(text, LINUX_GUEST_LINE, "0x%" PRIx64 "%s", va, symbol);
+}
+
+/* True if the machine has ended in the code with which the kernel starts another CPU. */
+static bool
+is_start_of_cpu(const struct machine_result *result)
+{
+	return result->end == MACHINE_UNMODELLED && result->cpu > 0 &&
+	    result->rip < TRAMPOLINE_END;
 }
 
 /* The end of a machine that will not go on. */
@@ -364,7 +366,7 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 	case MACHINE_LIMIT:
 		linux_guest_place(guest, result->rip, place);
 		snprintf(state->cause, sizeof(state->cause),
-		    "%s on CPU %u at %.256s%s", result->text, result->cpu,
+		    "%s on CPU %u at %.200s%s", result->text, result->cpu,
 		    place,
 		    is_start_of_cpu(result)
 			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "

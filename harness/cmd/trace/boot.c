@@ -288,7 +288,8 @@ run_booted(struct linux_guest *guest, struct boot_console *console,
 		boot_console_attach(console, guest);
 	do {
 		error = linux_guest_run(guest, state, err);
-		*ended = console != NULL && !boot_console_serve(console, state->idle);
+		*ended = console != NULL &&
+		    !boot_console_serve(console, state->idle);
 	} while (error == 0 && !*ended && state->end == LINUX_GUEST_SLICE);
 	return error;
 }
