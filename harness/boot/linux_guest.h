@@ -29,8 +29,8 @@ struct linux_guest_options {
 	const char *append;   /* of the kernel's command line; NULL: nothing */
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
-	    *errata;        /* of emu/profile/cpu_set.h; errata or NULL */
-	const char *script; /* a file of the host; NULL: .script_text */
+	    *errata;             /* of emu/profile/cpu_set.h; errata or NULL */
+	const char *script;      /* a file of the host; NULL: .script_text */
 	const char *script_text; /* NULL, too: a shell on the console */
 	unsigned lines, columns; /* of that console; 0: not known */
 	/* Gets the machine's events; NULL: nobody does. */
