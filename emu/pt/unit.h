@@ -162,7 +162,7 @@ struct pt_time {
 	uint64_t tsc;    /* as RDTSC returns */
 	uint64_t art;    /* crystal ticks: what MTC counts */
 	uint32_t fc;     /* TSC ticks since the last crystal tick, 0..511 */
-	uint32_t zero;   /* no padding: equal states are equal bytes when saved */
+	uint32_t zero; /* no padding: equal states are equal bytes when saved */
 };
 
 /*

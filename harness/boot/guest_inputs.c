@@ -17,7 +17,7 @@
 /* What makes the guest's console the UART, and its addresses those of System.map. */
 #define CMDLINE                                                   \
  "earlyprintk=serial,ttyS0,115200 console=ttyS0 nokaslr pci=off " \
- "mitigations=off nopti no5lvl noxsave tsc=reliable nowatchdog"
+ "mitigations=off nopti no5lvl noxsave tsc=reliable nowatchdog panic=-1"
 
 static int
 check_options(const struct linux_guest_options *options, struct tz_error *err)

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "harness/boot/linux_guest.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,12 +9,17 @@
 #include "harness/boot/boot_snapshot.h"
 #include "harness/boot/guest_files.h"
 #include "harness/boot/guest_inputs.h"
+#include "harness/boot/kallsyms.h"
 #include "harness/host/input.h"
 #include "harness/host/stop.h"
 
 /* Instructions between two looks at the window. */
-#define SLICE_INSNS         UINT64_C(200000)
-#define CONSOLE_BYTES_MAX   ((size_t)64 << 20)
+#define SLICE_INSNS       UINT64_C(200000)
+#define IDLE_RATIO        100
+#define CONSOLE_BYTES_MAX ((size_t)64 << 20)
+/* Where the kernel's image is, as far as RAM reaches: at least 64 MiB. */
+#define KERNEL_PA           (UINT64_C(16) << 20)
+#define KERNEL_BYTES        (UINT64_C(112) << 20)
 #define SNAPSHOTS           "boot"
 #define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
 
@@ -30,6 +36,8 @@ struct linux_guest {
 	char note[sizeof(struct tz_error) + 64];
 	linux_guest_send send; /* NULL: nobody watches the console */
 	void *send_arg;
+	struct kallsyms *kallsyms;
+	bool kallsyms_sought;
 	unsigned tsc_ratio; /* of CPU 0, to 100 MHz */
 	char *text;
 	size_t text_count, text_room;
@@ -211,6 +219,7 @@ linux_guest_destroy(struct linux_guest *guest)
 	machine_destroy(guest->machine);
 	window_free(&guest->window);
 	cpio_destroy(guest->archive);
+	kallsyms_free(guest->kallsyms);
 	free(guest->key);
 	free(guest->text);
 	free(guest);
@@ -254,11 +263,31 @@ find_cause(const struct linux_guest *guest, char cause[LINUX_GUEST_LINE])
 	}
 }
 
+void
+linux_guest_place(
+    struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE])
+{
+	char symbol[LINUX_GUEST_LINE - 24] = " ";
+	uint64_t left = guest->options.memory_bytes - KERNEL_PA;
+
+	if (!guest->kallsyms_sought)
+		guest->kallsyms = kallsyms_read(
+		    machine_ram(guest->machine) + KERNEL_PA,
+		    left < KERNEL_BYTES ? left : KERNEL_BYTES);
+	guest->kallsyms_sought = true;
+	if (guest->kallsyms == NULL ||
+	    !kallsyms_format(
+		guest->kallsyms, va, symbol + 1, sizeof(symbol) - 1))
+		symbol[0] = '\0';
+	snprintf(text, LINUX_GUEST_LINE, "0x%" PRIx64 "%s", va, symbol);
+}
+
 /* The end of a machine that will not go on. */
 static void
-explain(const struct linux_guest *guest, struct linux_guest_state *state)
+explain(struct linux_guest *guest, struct linux_guest_state *state)
 {
 	const struct machine_result *result = &state->result;
+	char place[LINUX_GUEST_LINE];
 
 	state->end = LINUX_GUEST_DEAD;
 	switch (result->end) {
@@ -280,16 +309,18 @@ explain(const struct linux_guest *guest, struct linux_guest_state *state)
 			    "every CPU halts and nothing can wake one");
 		break;
 	case MACHINE_TRIPLE_FAULT:
+		linux_guest_place(guest, result->rip, place);
 		snprintf(state->cause, sizeof(state->cause),
-		    "a triple fault on CPU %u", result->cpu);
+		    "a triple fault on CPU %u at %.256s", result->cpu, place);
 		break;
 	case MACHINE_EXIT:
 	case MACHINE_PANIC:
 	case MACHINE_UNMODELLED:
 	case MACHINE_ENGINE:
 	case MACHINE_LIMIT:
-		snprintf(state->cause, sizeof(state->cause), "%s on CPU %u",
-		    result->text, result->cpu);
+		linux_guest_place(guest, result->rip, place);
+		snprintf(state->cause, sizeof(state->cause),
+		    "%s on CPU %u at %.256s", result->text, result->cpu, place);
 		break;
 	}
 }
@@ -445,16 +476,35 @@ linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 	return cpio_finish(guest->archive, &guest->window.archive, err);
 }
 
+/* The time of all CPUs. */
+static uint64_t
+count_cycles(const struct linux_guest *guest)
+{
+	uint64_t cycles = 0;
+
+	for (unsigned i = 0; i < guest->options.cpu_count; i++) {
+		struct machine_counters counters;
+
+		machine_counters(guest->machine, i, &counters);
+		cycles += counters.cycles;
+	}
+	return cycles;
+}
+
 int
 linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
 {
+	uint64_t cycles = count_cycles(guest), insns = count_insns(guest);
 	enum window_event event;
 	int error;
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_SLICE };
 	if (!run_slice(guest, state))
 		return 0;
+	/* An instruction takes a cycle: in the others the CPU halts. */
+	state->idle = count_cycles(guest) - cycles >
+	    IDLE_RATIO * (count_insns(guest) - insns);
 	error = window_poll(&guest->window, &event, err);
 	if (error == 0 && guest->options.insns_max != 0 &&
 	    state->insns >= guest->options.insns_max)

@@ -16,7 +16,7 @@ struct unknowns;
 
 #define LINUX_GUEST_FILES_MAX 32
 #define LINUX_GUEST_MEMORY    (UINT64_C(512) << 20)
-#define LINUX_GUEST_LINE      300
+#define LINUX_GUEST_LINE      600
 
 /* "FROM[:TO]" of --put and --get. */
 struct linux_guest_file {
@@ -66,6 +66,7 @@ struct linux_guest_state {
 	char cause[LINUX_GUEST_LINE]; /* one line; "": none */
 	struct machine_result result;
 	uint64_t insns; /* since boot, on all CPUs */
+	bool idle; /* it has waited for most of the slice: what it waits for can come */
 };
 
 /*
@@ -125,6 +126,13 @@ const char *linux_guest_console_text(
 
 /* What the guest has sent. */
 const struct window *linux_guest_window(const struct linux_guest *guest);
+
+/*
+ * VA for a message: "0xffffffff81000000", with " symbol+0x1c" after it where the kernel's
+ * own table has one (kallsyms.h).
+ */
+void linux_guest_place(
+    struct linux_guest *guest, uint64_t va, char text[LINUX_GUEST_LINE]);
 
 /* The accesses to MSRs and ports that nothing models. */
 const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);

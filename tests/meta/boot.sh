@@ -1,7 +1,9 @@
 #!/bin/sh
 # Goal: topaz boot runs a script in a stock kernel, files arrive as they were sent, a
-# script that does not end is stopped, and bad input is one line. Method: Debian's 6.1
-# cloud kernel from the cache of ./bootstrap test; without it only the bad input.
+# script that does not end is stopped, and bad input is one line; a guest from a snapshot
+# does what one does that has booted, to the byte; a damaged snapshot is made again; the
+# console is a terminal, and text is typed into it. Method: Debian's 6.1 cloud kernel from
+# the cache of ./bootstrap test; without it only the bad input.
 # usage: boot.sh TOPAZ
 topaz=$(realpath "$1")
 here=$(realpath "$(dirname "$0")")
@@ -21,8 +23,14 @@ printf '#!/bin/sh\necho begins\nwhile :; do :; done\n' >endless
 echo 'some words' >words
 echo 'no kernel, but longer than a word' >text
 
+# A bzImage of boot protocol 2.10, and an ELF file of 32 bits.
+{ head -c 514 /dev/zero; printf 'HdrS\012\002'; head -c 2000 /dev/zero; } >old
+{ printf '\177ELF\001\001\001'; head -c 100 /dev/zero; } >small
+
 expect 2 "which kernel" 0 boot --run script
-expect 2 "what shall it run" 0 boot --kernel text
+expect 2 "text: not a kernel" 1 boot --kernel text </dev/null
+expect 2 "old: a 32-bit kernel" 1 boot --kernel old --run script
+expect 2 "small: a kernel of another machine" 1 boot --kernel small --run script
 expect 2 "text: not a kernel" 1 boot --kernel text --run script
 expect 2 "not a kernel" 1 boot --kernel "$topaz.files" --run script
 expect 2 "absent: No such file" 1 boot --kernel absent --run script
@@ -42,21 +50,100 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1; then
 	exit 1
 fi
 expect 2 "too little memory" 1 boot --kernel "$kernel" --run script --memory 64M
-"$topaz" boot --kernel "$kernel" --run script --put words:/in/words \
-    --get /tmp/upper --get /tmp/big --get /absent -o out >log 2>err
-status=$?
-[ "$status" = 7 ] || { echo "boot: exit code $status"; cat err; bad=1; }
-printf '1\nto standard error\n' | cmp - log || bad=1
+# boot OUT ARG...: the guest with the script, from the snapshot if there is one.
+boot() {
+	out=$1
+	shift
+	"$topaz" boot --kernel "$kernel" --snapshot-dir "$dir/snapshots" --run script \
+	    --put words:/in/words --get /tmp/upper --get /tmp/big --get /absent \
+	    -o "$out" "$@" >"$out.log" 2>"$out.err"
+	status=$?
+	[ "$status" = 7 ] ||
+	    { echo "boot: $out: exit code $status"; cat "$out.err"; bad=1; }
+}
+
+boot out
+printf '1\nto standard error\n' | cmp - out.log || bad=1
 echo 'SOME WORDS' | cmp - out/upper || bad=1
 [ "$(tr -d x <out/big | wc -c) $(wc -c <out/big)" = "0 20000000" ] ||
     { echo "boot: a large file is not as it was"; bad=1; }
-grep -q 'absent: the guest has no such file' err || { cat err; bad=1; }
+grep -q 'absent: the guest has no such file' out.err || { cat out.err; bad=1; }
 grep -q 'Run /topaz/init as init process' out/console.txt ||
     { echo "boot: no console"; bad=1; }
-grep -q '^RDMSR' out/unknown.txt || { echo "boot: no unknown MSRs"; bad=1; }
-"$topaz" boot --kernel "$kernel" --run endless --limit 100M >log 2>err
+grep -q '^RDMSR.* at 0xffffffff8[0-9a-f]* native_read_msr' out/unknown.txt ||
+    { echo "boot: no unknown MSR with its place"; cat out/unknown.txt; bad=1; }
+
+snapshot=$(ls snapshots/*.cached) || { echo "boot: no snapshot"; exit 1; }
+cp "$snapshot" kept
+rm snapshots/lock
+boot restored
+[ -e snapshots/lock ] &&
+    { echo "boot: the second guest has booted, too"; bad=1; }
+cmp out.log restored.log && cmp out.err restored.err && diff -r out restored ||
+    { echo "boot: from the snapshot it is another run"; bad=1; }
+
+"$topaz" boot --kernel "$kernel" --snapshot-dir snapshots --run endless --limit 100M \
+    >log 2>err
 status=$?
-[ "$status" = 6 ] && grep -q begins log && grep -q 'has not ended' err &&
+[ "$status" = 6 ] && grep -q begins log && grep -q 'has not ended.* CPU 0 is at 0x' err &&
     grep -q 'init process' err ||
     { echo "boot: an endless script: exit code $status"; cat log err; bad=1; }
+
+printf 'echo $((6 * 7))\ncat\nfor cat\n\004exit 5' >typed
+"$topaz" boot --kernel "$kernel" --snapshot-dir snapshots <typed >log 2>err
+status=$?
+[ "$status" = 5 ] && grep -qx 42 log && [ "$(grep -cx 'for cat' log)" = 2 ] ||
+    { echo "boot: text for the shell: exit code $status"; cat log err; bad=1; }
+
+# A terminal of 33 lines; the guest gets Ctrl-C, and Ctrl-] ends it.
+cat >keys.py <<'EOF'
+import fcntl, os, pty, select, struct, sys, termios, time
+
+def wait(fd, word):
+    text, end = b'', time.time() + 240
+    while word not in text:
+        if not select.select([fd], [], [], max(0, end - time.time()))[0]:
+            sys.exit('boot: the terminal shows no %r but %r' % (word, text))
+        text += os.read(fd, 4096)
+
+ours, its = pty.openpty()
+fcntl.ioctl(its, termios.TIOCSWINSZ, struct.pack('HHHH', 33, 99, 0, 0))
+before = termios.tcgetattr(its)
+child = os.fork()
+if child == 0:
+    os.setsid()
+    fcntl.ioctl(its, termios.TIOCSCTTY, 0)
+    for fd in 0, 1, 2:
+        os.dup2(its, fd)
+    os.execv(sys.argv[1], sys.argv[1:])
+wait(ours, b' # ')
+if termios.tcgetattr(its)[3] & (termios.ICANON | termios.ECHO | termios.ISIG):
+    sys.exit('boot: the terminal is not raw')
+os.write(ours, b'stty size; sleep 100000\r')
+wait(ours, b'\n33 99')
+os.write(ours, b'\x03echo $((6 * 7))\r')
+wait(ours, b'\n42')
+os.write(ours, b'\x1d')
+wait(ours, b'ended by Ctrl-]')
+if os.waitpid(child, 0)[1] != 0:
+    sys.exit('boot: Ctrl-] does not end it well')
+if termios.tcgetattr(its) != before:
+    sys.exit('boot: the terminal is not as it was')
+EOF
+python3 keys.py "$topaz" boot --kernel "$kernel" --snapshot-dir snapshots || bad=1
+
+# Damaged, the snapshot is one line, and is made again, the same by another process.
+head -c 1000000 kept >"$snapshot"
+boot again
+[ "$(grep -c 'the snapshot is not used' again.err)" = 1 ] ||
+    { echo "boot: a damaged snapshot"; cat again.err; bad=1; }
+cmp kept "$snapshot" || bad=1
+cmp out.log again.log && diff -r out again || bad=1
+
+"$topaz" boot --kernel "$kernel" --snapshot-dir snapshots --no-snapshot --run script \
+    --initrd text >log 2>err
+status=$?
+[ "$status" = 6 ] && grep -q 'topaz: the guest .* during boot.*the kernel says: ' err &&
+    grep -q 'Kernel panic' err && ! grep -q snapshot err ||
+    { echo "boot: a bad initrd: exit code $status"; cat log err; bad=1; }
 exit $bad

@@ -209,10 +209,8 @@ make_contexts(struct engine *engine)
 	    uc_context_save(engine->uc, engine->scratch) != UC_ERR_OK)
 		return false;
 	engine->fresh = malloc(context_bytes(engine));
-	if (engine->fresh == NULL)
-		return false;
-	memcpy(engine->fresh, engine->scratch, context_bytes(engine));
-	return true;
+	return engine->fresh != NULL &&
+	    memcpy(engine->fresh, engine->scratch, context_bytes(engine));
 }
 
 struct engine *
@@ -681,14 +679,14 @@ engine_snapshot_unpack(struct engine *engine, const uint8_t *bytes)
 		engine_snapshot_free(snapshot);
 		return NULL;
 	}
-	for (size_t i = 0; i < 2; i++) {
-		uc_context *part = i == 0 ? snapshot->state : snapshot->ring0;
-
+	for (int i = 0; i < 2; i++) {
 		differ(engine, (uint8_t *)engine->scratch,
-		    bytes + i * context_bytes(engine));
+		    bytes + (size_t)i * context_bytes(engine));
 		TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) ==
 		    UC_ERR_OK);
-		TZ_ASSERT(uc_context_save(engine->uc, part) == UC_ERR_OK);
+		TZ_ASSERT(uc_context_save(engine->uc,
+			      i == 0 ? snapshot->state : snapshot->ring0) ==
+		    UC_ERR_OK);
 	}
 	engine_snapshot_apply(engine, now);
 	engine_snapshot_free(now);

@@ -20,6 +20,18 @@ register_value(ZydisRegister reg, uint64_t next, const struct insn_regs *regs)
 	return regs->gpr[id];
 }
 
+/*
+ * SDM vol. 1, 6.2.5 "Stack Behavior in 64-Bit Mode": the address of the stack has 64 bits,
+ * whatever the address-size prefix says.  PUSH, POP, CALL and RET name it implicitly.
+ */
+static bool
+is_stack(const ZydisDecodedOperand *operand)
+{
+	return operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+	    ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+		operand->mem.base) == ZYDIS_REGISTER_RSP;
+}
+
 static uint64_t
 operand_va(const struct decoded *d, const ZydisDecodedOperand *operand,
     uint64_t va, const struct insn_regs *regs)
@@ -30,7 +42,7 @@ operand_va(const struct decoded *d, const ZydisDecodedOperand *operand,
 	ea += register_value(operand->mem.base, next, regs);
 	ea += register_value(operand->mem.index, next, regs) *
 	    operand->mem.scale;
-	if (d->insn.address_width == 32)
+	if (d->insn.address_width == 32 && !is_stack(operand))
 		ea = (uint32_t)ea;
 	if (operand->mem.segment == ZYDIS_REGISTER_FS)
 		ea += regs->fs_base;
@@ -203,9 +215,7 @@ insn_page(const uint8_t *bytes, size_t count, uint64_t va,
 			start += bit_offset(&d, va, regs);
 		/* For PUSH and CALL, the operand's address uses RSP before it is
 		 * decremented. */
-		if (insn_zydis_is_written(operand) &&
-		    operand->visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
-		    operand->mem.base == ZYDIS_REGISTER_RSP)
+		if (insn_zydis_is_written(operand) && is_stack(operand))
 			start -= size;
 		if (start >> 12 != page_va >> 12 &&
 		    (start + size - 1) >> 12 != page_va >> 12)

@@ -217,7 +217,7 @@ write_file(const struct output *output, const char *name, const void *bytes,
 
 /* unknown.txt: each MSR and port that nothing models, with its first place. */
 static int
-write_unknowns(const struct output *output, const struct linux_guest *guest,
+write_unknowns(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct unknowns *unknowns = linux_guest_unknowns(guest);
@@ -230,13 +230,15 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 		return tz_error(err, TZ_EIO, "out of memory");
 	for (unsigned i = 0; i < unknowns->count; i++) {
 		const struct unknown *item = &unknowns->item[i];
+		char place[LINUX_GUEST_LINE];
 
+		linux_guest_place(guest, item->rip, place);
 		fprintf(file,
 		    "%-5s 0x%08" PRIx32 "  %8" PRIu64
-		    " times, first on CPU %u at 0x%" PRIx64 " after %" PRIu64
+		    " times, first on CPU %u at %s after %" PRIu64
 		    " instructions\n",
 		    unknown_name(item->access), item->index, item->count,
-		    item->cpu, item->rip, item->insns);
+		    item->cpu, place, item->insns);
 	}
 	if (fclose(file) != 0)
 		error = tz_error(err, TZ_EIO, "out of memory");
@@ -247,7 +249,7 @@ write_unknowns(const struct output *output, const struct linux_guest *guest,
 }
 
 static int
-write_output(const struct output *output, const struct linux_guest *guest,
+write_output(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
 	const struct window *window = linux_guest_window(guest);
@@ -286,7 +288,8 @@ run_booted(struct linux_guest *guest, struct boot_console *console,
 		boot_console_attach(console, guest);
 	do {
 		error = linux_guest_run(guest, state, err);
-		*ended = console != NULL && !boot_console_serve(console);
+		*ended = console != NULL &&
+		    !boot_console_serve(console, state->idle);
 	} while (error == 0 && !*ended && state->end == LINUX_GUEST_SLICE);
 	return error;
 }

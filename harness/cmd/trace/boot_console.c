@@ -13,18 +13,15 @@
 
 #define TEXT_BYTES_MAX ((size_t)64 << 20)
 #define KEYS_MAX       ((size_t)4096) /* typed ahead */
-#define CTRL_D         "\x04"
-/* Calls of boot_console_serve() between two Ctrl-D. */
-#define CTRL_D_PERIOD 50
-#define NSEC_PER_MSEC 1000000
-#define WAIT_MSEC_MAX 1000
+#define CTRL_D         '\x04'
+#define NSEC_PER_MSEC  1000000
+#define WAIT_MSEC_MAX  1000
 
 struct boot_console {
 	struct linux_guest *guest;
 	bool terminal;
 	char *text; /* still to be typed: [given, count) */
 	size_t given, count, room;
-	unsigned calls; /* since the text was given */
 	/* Where the times of host and guest began to be compared. */
 	int64_t host_nsec;
 	uint64_t guest_nsec;
@@ -142,13 +139,30 @@ boot_console_attach(struct boot_console *console, struct linux_guest *guest)
 	compare_from_now(console);
 }
 
+/* Types at most COUNT bytes of what is left. */
 static void
-type_text(struct boot_console *console)
+type_some(struct boot_console *console, size_t count)
 {
-	if (console->given == console->count)
-		return;
-	console->given += linux_guest_type(console->guest,
-	    console->text + console->given, console->count - console->given);
+	if (count != 0)
+		console->given += linux_guest_type(
+		    console->guest, console->text + console->given, count);
+}
+
+/*
+ * A line, or what ends at Ctrl-D.  More than that at once would be lost where a program
+ * changes the terminal's mode, as it is on other terminals.
+ */
+static void
+type_line(struct boot_console *console)
+{
+	size_t end = console->given;
+
+	while (end < console->count && console->text[end] != '\n' &&
+	    console->text[end] != CTRL_D)
+		end++;
+	if (end < console->count)
+		end++;
+	type_some(console, end - console->given);
 }
 
 /* Milliseconds by which the guest is ahead. */
@@ -193,14 +207,19 @@ serve_keys(struct boot_console *console)
 }
 
 bool
-boot_console_serve(struct boot_console *console)
+boot_console_serve(struct boot_console *console, bool idle)
 {
+	static const char end = CTRL_D;
+
 	(void)fflush(stdout);
-	if (console->terminal && !serve_keys(console))
-		return false;
-	type_text(console);
-	if (!console->terminal && console->given == console->count &&
-	    console->calls++ % CTRL_D_PERIOD == CTRL_D_PERIOD - 1)
-		(void)linux_guest_type(console->guest, CTRL_D, 1);
+	if (console->terminal) {
+		if (!serve_keys(console))
+			return false;
+		type_some(console, console->count - console->given);
+	} else if (idle && console->given < console->count) {
+		type_line(console);
+	} else if (idle) {
+		(void)linux_guest_type(console->guest, &end, 1);
+	}
 	return true;
 }

@@ -2,8 +2,8 @@
  * The user's end of the guest's console.  Where standard input is a terminal, each key goes
  * to the guest and BOOT_CONSOLE_KEY ends the machine; the guest's time then passes no
  * faster than the host's, and what happens depends on when the keys came.  Else all text
- * of standard input is read first and typed as fast as the guest takes it, and then Ctrl-D
- * again and again: the same text gives the same run.
+ * of standard input is read first.  A line of it is typed whenever the guest waits, and then
+ * Ctrl-D again and again: the same text gives the same run.
  */
 #ifndef TOPAZ_HARNESS_CMD_TRACE_BOOT_CONSOLE_H
 #define TOPAZ_HARNESS_CMD_TRACE_BOOT_CONSOLE_H
@@ -30,7 +30,7 @@ bool boot_console_is_terminal(const struct boot_console *console);
 void boot_console_attach(
     struct boot_console *console, struct linux_guest *guest);
 
-/* Between two slices of the guest.  False: the user has ended the machine. */
-bool boot_console_serve(struct boot_console *console);
+/* After a slice of the guest; IDLE: it waits.  False: the user has ended the machine. */
+bool boot_console_serve(struct boot_console *console, bool idle);
 
 #endif

@@ -32,10 +32,11 @@ print_last_lines(const struct linux_guest *guest)
 }
 
 int
-guest_run_end(const struct linux_guest *guest,
-    const struct linux_guest_state *state, bool booted)
+guest_run_end(struct linux_guest *guest, const struct linux_guest_state *state,
+    bool booted)
 {
 	const char *when = booted ? "after" : "during";
+	char place[LINUX_GUEST_LINE];
 
 	switch (state->end) {
 	case LINUX_GUEST_EXITED:
@@ -45,10 +46,11 @@ guest_run_end(const struct linux_guest *guest,
 		    when);
 		return CMD_BUDGET;
 	case LINUX_GUEST_LIMIT:
+		linux_guest_place(guest, state->result.rip, place);
 		fprintf(stderr,
 		    "topaz: the script or shell has not ended within %" PRIu64
-		    " instructions (--limit)\n",
-		    state->insns);
+		    " instructions (--limit); CPU %u is at %s\n",
+		    state->insns, state->result.cpu, place);
 		break;
 	case LINUX_GUEST_OFF:
 		fprintf(stderr,

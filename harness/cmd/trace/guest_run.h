@@ -14,7 +14,7 @@ void guest_run_print(void *arg, const char *text, size_t count);
  * Says how GUEST ended, if it did not come to the end of its script, and returns the exit
  * code: the script's where it has ended.
  */
-int guest_run_end(const struct linux_guest *guest,
+int guest_run_end(struct linux_guest *guest,
     const struct linux_guest_state *state, bool booted);
 
 /* Called when GUEST has booted, before it gets its files; an error ends the run. */

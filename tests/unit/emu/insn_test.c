@@ -229,12 +229,15 @@ memory_operands_have_their_address(void **state)
 	    (const uint8_t *)"\x90", 1, VA, &regs, &memory));
 }
 
+#define TOP UINT64_C(0x7ffe00005000)
+
 static void
 written_pages_are_known(void **state)
 {
 	const struct insn_regs regs = {
-		.gpr = { [3] = 0x3ffe, [4] = 0x5000, [7] = 0x7000, [6] = 0x8000 }
+		.gpr = { [3] = 0x3ffe, [4] = TOP, [7] = 0x7000, [6] = 0x8000 }
 	};
+	/* The prefix for an address of 32 bits does not apply to the stack. */
 	static const struct {
 		const char *bytes;
 		uint8_t length;
@@ -245,16 +248,18 @@ written_pages_are_known(void **state)
 		{ "\x89\x03", 2, 0x4000, true },
 		{ "\x89\x03", 2, 0x5000, false },
 		{ "\x8b\x03", 2, 0x3000, false },
-		{ "\x50", 1, 0x4000, true },
-		{ "\x50", 1, 0x5000, false },
-		{ "\x58", 1, 0x5000, false },
-		{ "\xe8\x00\x00\x00\x00", 5, 0x4000, true },
-		{ "\xff\xd0", 2, 0x4000, true },
+		{ "\x50", 1, TOP - 0x1000, true },
+		{ "\x50", 1, TOP, false },
+		{ "\x58", 1, TOP, false },
+		{ "\xe8\x00\x00\x00\x00", 5, TOP - 0x1000, true },
+		{ "\x67\xe8\x00\x00\x00\x00", 6, TOP - 0x1000, true },
+		{ "\x67\x50", 2, TOP - 0x1000, true },
+		{ "\xff\xd0", 2, TOP - 0x1000, true },
 		{ "\xff\x33", 2, 0x3000, false },
-		{ "\xff\x33", 2, 0x4000, true },
+		{ "\xff\x33", 2, TOP - 0x1000, true },
 		{ "\xa4", 1, 0x7000, true },
 		{ "\xa4", 1, 0x8000, false },
-		{ "\x9c", 1, 0x4000, true },
+		{ "\x9c", 1, TOP - 0x1000, true },
 	};
 
 	(void)state;
