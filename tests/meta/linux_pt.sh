@@ -30,11 +30,14 @@ fi
 printf 'int main(int n, char **v) { (void)v; for (int i = 0; i < 1000; i++) n = n & 1 ? 3 * n + 1 : n / 2; return n > 5; }\n' >prog.c
 cc -O1 -o prog prog.c || exit 1
 expect 0 "topaz verify bundle" 0 run linux-pt --kernel "$kernel" \
-    --workload ./prog --perf '-B -N -e intel_pt//u' -o bundle
+    --workload ./prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
 insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
 [ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }
-perf script -i bundle/perf.data --itrace=i0ns -F cpu,ip >list 2>messages
+grep -q ', \([1-9][0-9]*\) of \1 samples as executed' own ||
+    { echo "linux_pt: no samples compared:"; cat own; bad=1; }
+perf script -i bundle/perf.data --itrace=i0ns -F cpu,ip,period 2>messages |
+    sed -n 's/\(\[[0-9]*\]\)  *1  */\1 /p' >list
 "$topaz" verify bundle --decoded list >theirs ||
     { echo "linux_pt: perf outside:"; cat theirs messages; bad=1; }
 grep -q "^cpu0  $insns instructions  MATCH" theirs ||
@@ -57,6 +60,8 @@ broken() {
 	[ "$status" = 1 ] && grep -q "$4" found && grep -q '^MISMATCH$' found ||
 	    { echo "linux_pt: $1: exit code $status"; cat found; bad=1; }
 }
+sample=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_SAMPLE.*/\1/p' dump | tail -n 1)
+broken "a sample" $((sample + 16)) 1 'executed was'
 broken "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
 broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'

@@ -28,6 +28,7 @@
 /* Offsets in struct perf_event_attr. */
 #define ATTR_TYPE        0
 #define ATTR_CONFIG      8
+#define ATTR_PERIOD      16
 #define ATTR_SAMPLE_TYPE 24
 #define ATTR_FLAGS       40
 
@@ -106,6 +107,7 @@ parse_attr(struct perf_file *file, uint64_t at, uint64_t entry,
 		    file->path, ids.at, ids.bytes);
 	*attr = (struct perf_attr){ .type = perf_u32(bytes + ATTR_TYPE),
 		.config = perf_u64(bytes + ATTR_CONFIG),
+		.period = perf_u64(bytes + ATTR_PERIOD),
 		.sample_type = perf_u64(bytes + ATTR_SAMPLE_TYPE),
 		.flags = perf_u64(bytes + ATTR_FLAGS),
 		.name = "",

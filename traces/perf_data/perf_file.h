@@ -18,6 +18,7 @@ struct perf_record;
 struct perf_attr {
 	uint32_t type; /* of the PMU */
 	uint64_t config, sample_type;
+	uint64_t period;  /* events a sample, or samples a second: FREQ */
 	uint64_t flags;   /* PERF_ATTR_* */
 	const char *name; /* as perf names it, "": unknown */
 	const uint8_t *ids;

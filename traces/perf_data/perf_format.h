@@ -94,7 +94,10 @@ enum perf_feature {
 #define PERF_ATTR_EXCLUDE_HV     TZ_BIT(6)
 #define PERF_ATTR_MMAP           TZ_BIT(8)
 #define PERF_ATTR_COMM           TZ_BIT(9)
+#define PERF_ATTR_FREQ           TZ_BIT(10)
+#define PERF_ATTR_ENABLE_ON_EXEC TZ_BIT(12)
 #define PERF_ATTR_TASK           TZ_BIT(13)
+#define PERF_ATTR_PRECISE        (TZ_BIT(15) | TZ_BIT(16))
 #define PERF_ATTR_SAMPLE_ID_ALL  TZ_BIT(18)
 #define PERF_ATTR_MMAP2          TZ_BIT(23)
 

@@ -1,3 +1,4 @@
+#include "traces/verify/perf/samples.h"
 #include "traces/verify/verify_internal.h"
 
 #include <inttypes.h>
@@ -150,6 +151,8 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 	}
 	for (size_t i = 0; i < work.account.stream_count && error == 0; i++)
 		error = verify_one_stream(&work, i);
+	if (error == 0 && result->perf.present)
+		error = samples_verify(&work);
 	result->match = true;
 	for (size_t i = 0; i < result->stream_count && error == 0; i++) {
 		verify_judge_rows(

@@ -135,6 +135,8 @@ struct verify_perf {
 	uint64_t records, truncated; /* AUX; of these: TRUNCATED */
 	uint64_t snapshots;
 	uint64_t lost; /* records that perf says it lost */
+	/* Of instructions in ring 3, where they can be compared; equal to what ran. */
+	uint64_t samples, samples_equal;
 };
 
 struct verify_result {

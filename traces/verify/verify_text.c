@@ -237,6 +237,10 @@ verify_print_perf(FILE *file, const struct verify_perf *perf)
 		    perf->records, perf->truncated);
 	if (perf->lost != 0)
 		fprintf(file, ", %" PRIu64 " other records lost", perf->lost);
+	if (perf->samples != 0)
+		fprintf(file,
+		    ", %" PRIu64 " of %" PRIu64 " samples as executed",
+		    perf->samples_equal, perf->samples);
 	putc('\n', file);
 }
 
