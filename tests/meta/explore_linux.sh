@@ -35,8 +35,24 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
 	exit 1
 fi
 "$bugs" "$kernel" || bad=1
-# The region with STOP has no INT.
-set -- --kernel "$kernel" --patch pt_buffer_reset_markers=8008..488b..688008..:8008..488b..688008..
+# The region with STOP has no INT: found, and its token replays.
+set -- --kernel "$kernel" --patch pt_buffer_reset_markers=800810488b43..800804:800810488b43..800800
+"$topaz" explore linux-pt "$@" --kinds lost --budget 4 -o out >log 2>&1
+status=$?
+if grep -q 'not at one' log; then
+	echo "explore_linux: this kernel's pt_buffer_reset_markers has other code"
+else
+	[ "$status" = 1 ] && grep -q 'stop-int' log &&
+	    [ "$(tail -n 1 log | cut -d , -f 2)" = ' 1 failed' ] &&
+	    [ -s out/findings.jsonl ] && [ -s out/junit.xml ] &&
+	    [ -s out/findings.sarif ] && [ -s out/finding-01.html ] ||
+	    { echo "explore_linux: exit code $status"; cat log; bad=1; }
+	token=$(sed -n 's/^ *replay: *topaz replay \([^ ]*\).*/\1/p' log | head -n 1)
+	"$topaz" replay "$token" "$@" --times 2 >log 2>&1
+	status=$?
+	[ "$status" = 1 ] && grep -q 'stop-int' log && grep -q '2 of 2' log ||
+	    { echo "explore_linux: replay $token: $status"; cat log; bad=1; }
+fi
 "$topaz" explore linux-pt --kernel "$kernel" --run idle >log 2>&1
 [ $? = 2 ] && grep -q 'exit code 3 and has begun no trace' log ||
     { echo "explore_linux: a script without a trace"; cat log; bad=1; }

@@ -230,24 +230,37 @@ take_mark(struct linux_run *run, struct tz_error *err)
 	return 0;
 }
 
+/* Runs the default schedule within .insns_max. */
 static int
 run_default(struct linux_run *run, struct tz_error *err)
 {
 	const struct schedule none = { .count = 0 };
 
-	run->insns_max = run->options.insns_max != 0 ? run->options.insns_max
-						     : OPEN_INSNS_MAX;
 	linux_run_begin(run);
 	if (!linux_run_judge(run, &none, &run->base))
 		return tz_error(err, TZ_ESTOP,
 		    "stopped by %s in the default schedule", stop_name());
 	run->base_insns = linux_run_insns_all(run);
+	return 0;
+}
+
+/* The length of the default schedule gives the limit of the others. */
+static int
+measure_default(struct linux_run *run, struct tz_error *err)
+{
+	uint64_t limit = run->options.insns_max;
+	int error;
+
+	run->insns_max = limit != 0 ? limit : OPEN_INSNS_MAX;
+	error = run_default(run, err);
+	if (error != 0)
+		return error;
 	if (run->base.end == MACHINE_LIMIT)
 		return tz_error(err, TZ_EUSAGE,
 		    "the script does not end within %" PRIu64
 		    " instructions after its mark",
 		    run->insns_max);
-	if (run->options.insns_max == 0)
+	if (limit == 0)
 		run->insns_max = DEFAULT_TIMES * run->base_insns;
 	return 0;
 }
@@ -269,7 +282,7 @@ linux_run_open(const struct linux_run_options *options,
 	if (error == 0)
 		error = take_mark(run, err);
 	if (error == 0)
-		error = run_default(run, err);
+		error = measure_default(run, err);
 	if (error != 0) {
 		linux_run_close(run);
 		return error;
