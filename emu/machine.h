@@ -258,9 +258,7 @@ void machine_counters(const struct machine *machine, unsigned cpu,
 bool machine_read(struct machine *machine, unsigned cpu, struct gva va,
     void *bytes, size_t count);
 
-/*
- * Translates VA to a physical address, with supervisor rights; false: not present.
- */
+/* Translates VA to a physical address, with supervisor rights; false: not present. */
 bool machine_translate(
     struct machine *machine, unsigned cpu, struct gva va, uint64_t *pa);
 

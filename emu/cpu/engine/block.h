@@ -12,6 +12,7 @@
 #define TOPAZ_EMU_CPU_ENGINE_BLOCK_H
 
 #include "emu/base/base.h"
+#include "emu/base/bytes.h"
 #include "emu/cpu/access/access.h"
 #include "emu/cpu/access/audit.h"
 #include "emu/cpu/access/walk.h"
@@ -252,29 +253,6 @@ successor_key(uint64_t va, uint32_t size)
 	return va ^ (uint64_t)size << 48;
 }
 
-/* memcmp() != 0, without a call: blocks are short, and compared at each entry. */
-static inline bool
-block_bytes_differ(const uint8_t *a, const uint8_t *b, uint32_t count)
-{
-	uint64_t x, y;
-
-	while (count >= sizeof(x)) {
-		memcpy(&x, a, sizeof(x));
-		memcpy(&y, b, sizeof(y));
-		if (x != y)
-			return true;
-		a += sizeof(x);
-		b += sizeof(y);
-		count -= (uint32_t)sizeof(x);
-	}
-	while (count > 0 && *a == *b) {
-		a++;
-		b++;
-		count--;
-	}
-	return count > 0;
-}
-
 /* True if the guest has overwritten BLOCK since it was decoded.  Writable blocks only. */
 static inline bool
 block_is_stale(const struct block *block)
@@ -283,9 +261,9 @@ block_is_stale(const struct block *block)
 
 	if (block->bytes == NULL)
 		return false;
-	return block_bytes_differ(block->code[0], block->bytes, split) ||
+	return bytes_differ(block->code[0], block->bytes, split) ||
 	    (split < block->size &&
-		block_bytes_differ(
+		bytes_differ(
 		    block->code[1], block->bytes + split, block->size - split));
 }
 

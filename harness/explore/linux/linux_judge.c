@@ -29,7 +29,8 @@ add(const struct linux_run *run, struct outcome *outcome,
 	struct outcome_violation *to = &outcome->violation[outcome->count];
 
 	if (outcome->count == OUTCOME_MAX) {
-		outcome->unjudged[REASON_VIOLATIONS] |= CHECK_BIT(violation->id);
+		outcome->unjudged[REASON_VIOLATIONS] |= CHECK_BIT(
+		    violation->id);
 		return;
 	}
 	to->violation = *violation;
