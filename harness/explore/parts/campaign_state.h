@@ -86,7 +86,7 @@ struct campaign_area {
 	uint64_t total; /* schedules; 0: not known in advance */
 	/* fraction selected, of TRIAL_KEEP_ALL; AREA_TWO: of the first deviations */
 	uint64_t keep;
-	bool each_call; /* and each call of the kernel that can fail */
+	bool each_call;    /* and each call of the kernel that can fail */
 	uint64_t each_max; /* AREA_TWO: after each of them; 0: all */
 	/* for progress; 0: the selected part of .total */
 	uint64_t expected;
