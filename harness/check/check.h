@@ -14,7 +14,6 @@
 #ifndef TOPAZ_HARNESS_CHECK_CHECK_H
 #define TOPAZ_HARNESS_CHECK_CHECK_H
 
-#include "emu/base/rtit.h"
 #include "emu/machine.h"
 #include "harness/check/rows.h"
 
@@ -30,25 +29,10 @@ struct check_site {
 /* What a register has to be: (msr & mask) == value. */
 #define CHECK_EXPECT_MAX 24
 struct check_expect {
-	uint32_t msr; /* check_knows_msr() */
+	uint32_t msr; /* msr.h: msr_is_known() */
 	uint64_t mask, value;
 	const char *field; /* field of the configuration, for the message */
 };
-
-/* The LVT performance entry has the number that x2APIC mode gives it: SDM vol. 4,
- * IA32_X2APIC_LVT_PMI. */
-#define CHECK_MSR_GLOBAL_STATUS 0x38eu
-#define CHECK_MSR_LVT_PC        0x834u
-/* True if the value of MSR can be required. */
-static inline bool
-check_knows_msr(uint32_t msr)
-{
-	return msr == MSR_RTIT_OUTPUT_BASE ||
-	    msr == MSR_RTIT_OUTPUT_MASK_PTRS || msr == MSR_RTIT_CTL ||
-	    msr == MSR_RTIT_STATUS || msr == MSR_RTIT_CR3_MATCH ||
-	    (msr >= MSR_RTIT_ADDR_A(0) && msr <= MSR_RTIT_ADDR_B(3)) ||
-	    msr == CHECK_MSR_GLOBAL_STATUS || msr == CHECK_MSR_LVT_PC;
-}
 
 /* Callbacks that read the machine.  Every member must be set. */
 struct check_reads {

@@ -4,6 +4,7 @@
  */
 #include "emu/pmu/pmu.h"
 #include "harness/check/internal.h"
+#include "harness/check/msr.h"
 
 #include <inttypes.h>
 
@@ -25,9 +26,9 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 		return pt->status;
 	case MSR_RTIT_CR3_MATCH:
 		return pt->cr3_match;
-	case CHECK_MSR_GLOBAL_STATUS:
+	case MSR_GLOBAL_STATUS:
 		return pt->global_status;
-	case CHECK_MSR_LVT_PC:
+	case MSR_LVT_PC:
 		return pt->lvt_pc;
 	default:
 		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
@@ -46,8 +47,7 @@ registers_judge(struct check *check, unsigned cpu, const struct machine_pt *pt,
 	/* Of a CPU that has not traced, another kernel may have left the trace
 	 * unit's registers so. */
 	if ((found & expect->mask) == expect->value ||
-	    (expect->msr != CHECK_MSR_LVT_PC &&
-		!check->core.cpu[cpu].trace.traced))
+	    (expect->msr != MSR_LVT_PC && !check->core.cpu[cpu].trace.traced))
 		return;
 	at.cpu = (uint16_t)cpu;
 	at.object = expect->field;
@@ -93,9 +93,9 @@ void
 registers_unloaded(struct check *check)
 {
 	static const struct check_expect any[] = {
-		{ CHECK_MSR_GLOBAL_STATUS, PMU_STATUS_TOPA_PMI, 0,
+		{ MSR_GLOBAL_STATUS, PMU_STATUS_TOPA_PMI, 0,
 		    "GLOBAL_STATUS[55]" },
-		{ CHECK_MSR_LVT_PC, LVT_MASKED, LVT_MASKED,
+		{ MSR_LVT_PC, LVT_MASKED, LVT_MASKED,
 		    "the LVT performance entry's mask" },
 	};
 	static const char when[] = "when the driver is unloaded";

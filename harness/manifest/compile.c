@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/check/msr.h"
 #include "harness/manifest/words.h"
 
 /* Checks that an operation that configures has the field NAME, which an MSR row uses. */
@@ -30,7 +31,7 @@ check_msr_field(const struct compiler *compiler, const char *name)
 static int
 check_msr_number(const struct compiler *compiler, uint32_t msr)
 {
-	return check_knows_msr(msr)
+	return msr_is_known(msr)
 	    ? 0
 	    : compile_error(
 		  compiler, "%#x: no register of the trace unit", msr);

@@ -1,4 +1,5 @@
 #include "tests/unit/check/rig.h"
+#include "emu/base/rtit.h"
 #include "harness/guest/memory/frame.h"
 
 #include <setjmp.h>
