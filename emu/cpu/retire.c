@@ -5,6 +5,7 @@
  * stretch before it ended at VA.  cpu_enter() looks for that exit among the cached
  * successors; in any other case the slow path runs, which adds a successor.
  */
+#include "emu/cpu/engine/stale.h"
 #include "emu/cpu/state.h"
 
 #include <assert.h>

@@ -2,6 +2,7 @@
  * Single-stepping: the step engine's announcements, and the reports to the step
  * observer.
  */
+#include "emu/cpu/engine/stale.h"
 #include "emu/cpu/state.h"
 
 /* The constant properties of BLOCK, a single instruction: EFFECT_*. */

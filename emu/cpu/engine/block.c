@@ -1,4 +1,4 @@
-#include "emu/cpu/engine/block.h"
+#include "emu/cpu/engine/stale.h"
 
 #include <stdlib.h>
 #define XXH_INLINE_ALL

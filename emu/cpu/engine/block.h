@@ -12,7 +12,6 @@
 #define TOPAZ_EMU_CPU_ENGINE_BLOCK_H
 
 #include "emu/base/base.h"
-#include "emu/base/bytes.h"
 #include "emu/cpu/access/access.h"
 #include "emu/cpu/access/audit.h"
 #include "emu/cpu/access/walk.h"
@@ -251,42 +250,6 @@ static inline uint64_t
 successor_key(uint64_t va, uint32_t size)
 {
 	return va ^ (uint64_t)size << 48;
-}
-
-/* True if the guest has overwritten BLOCK since it was decoded.  Writable blocks only. */
-static inline bool
-block_is_stale(const struct block *block)
-{
-	uint32_t split = block->split;
-
-	if (block->bytes == NULL)
-		return false;
-	return bytes_differ(block->code[0], block->bytes, split) ||
-	    (split < block->size &&
-		bytes_differ(
-		    block->code[1], block->bytes + split, block->size - split));
-}
-
-/* The same for its bytes [begin, end). */
-static inline bool
-block_is_part_stale(const struct block *block, uint32_t begin, uint32_t end)
-{
-	uint32_t split = block->split;
-	uint32_t first = begin < split ? split - begin : 0;
-
-	TZ_ASSERT(begin < end);
-	if (block->bytes == NULL)
-		return false;
-	if (end > block->size)
-		end = block->size;
-	if (first > end - begin)
-		first = end - begin;
-	return (first > 0 &&
-		   memcmp(block->code[0] + begin, block->bytes + begin,
-		       first) != 0) ||
-	    (first < end - begin &&
-		memcmp(block->code[1] + (begin + first - split),
-		    block->bytes + begin + first, end - begin - first) != 0);
 }
 
 #endif

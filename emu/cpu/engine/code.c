@@ -3,6 +3,7 @@
  * The engines miss writes to code, so blocks are compared with memory, and where
  * they differ both engines translate the page anew.
  */
+#include "emu/cpu/engine/stale.h"
 #include "emu/cpu/state.h"
 
 void

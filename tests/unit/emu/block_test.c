@@ -3,7 +3,7 @@
  * used for code that changed or moved.
  * Method: code and tables made by hand in a small RAM.
  */
-#include "emu/cpu/engine/block.h"
+#include "emu/cpu/engine/stale.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
