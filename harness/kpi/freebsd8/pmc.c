@@ -30,8 +30,11 @@ volatile cpumask_t pmc_cpumask;
 volatile int pmc_ss_count;
 const int pmc_kernel_version = PMC_VERSION;
 
-/* Raised by an NMI from ring 3: the interrupt's return is where ast() runs. */
-static struct soft_event ast_event;
+/*
+ * Raised by an NMI from ring 3: the interrupt's return is where ast() runs.  Each CPU has
+ * its own: one that another CPU has raised already would interrupt that CPU alone.
+ */
+static struct soft_event ast_events[CPUS_MAX];
 
 int
 pmc_cpu_is_disabled(int cpu)
@@ -80,7 +83,7 @@ nmi(struct trap_frame *frame)
 	if (trap_from_user(frame) &&
 	    (curthread->td_pflags & TDP_CALLCHAIN) != 0) {
 		task_notify(task_self());
-		soft_event_raise(&ast_event);
+		soft_event_raise(&ast_events[cpu_number()]);
 	}
 	return (claimed);
 }
@@ -112,8 +115,10 @@ void
 kpi_pmc_init(void)
 {
 	sx_init(&pmc_sx, "pmc-sx");
-	ast_event.fire = ast_fire;
-	soft_event_register(&ast_event);
+	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
+		ast_events[cpu].fire = ast_fire;
+		soft_event_register(&ast_events[cpu]);
+	}
 	if (nmi_register(nmi) != 0)
 		panic("no room for an NMI handler");
 }
