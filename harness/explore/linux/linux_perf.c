@@ -16,7 +16,10 @@ enum meaning {
 	OUTPUT_BEGIN, /* (handle, event) */
 	OUTPUT_END,   /* (handle, bytes) */
 	OUTPUT_FLAG,  /* (handle, flags) */
-	UNKNOWN_NMI,  /* no handler has claimed it */
+	UNKNOWN_NMI, /* no handler has claimed it; so also the next two, which then
+			read the reason from port 61H */
+	SERR_NMI,
+	IO_CHECK_NMI,
 	MEANINGS
 };
 
@@ -27,6 +30,8 @@ static const char *const names[MEANINGS] = {
 	[OUTPUT_END] = "perf_aux_output_end",
 	[OUTPUT_FLAG] = "perf_aux_output_flag",
 	[UNKNOWN_NMI] = "unknown_nmi_error",
+	[SERR_NMI] = "pci_serr_error",
+	[IO_CHECK_NMI] = "io_check_error",
 };
 
 check_rows
@@ -219,6 +224,8 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 				.a = STREAM(perf->cpu[call->cpu].buffer) });
 		return;
 	case UNKNOWN_NMI:
+	case SERR_NMI:
+	case IO_CHECK_NMI:
 		perf->cpu[call->cpu].unclaimed = true;
 		return;
 	case OUTPUT_BEGIN:
