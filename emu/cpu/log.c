@@ -4,11 +4,14 @@
  */
 #include "emu/cpu/state.h"
 
-/* Begins or goes on: all that the log cannot know from before. */
+/*
+ * Begins or goes on: all that the log cannot know from before.  A log without gaps counts
+ * instructions from its own beginning.
+ */
 static void
 log_begin(struct cpu *cpu)
 {
-	if (cpu_count_insns(cpu) != 0)
+	if (exec_log_is_traced_only(cpu->exec_log))
 		exec_log_retired(cpu->exec_log, cpu_count_insns(cpu));
 	exec_log_context(cpu->exec_log, cpu->mode.cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
