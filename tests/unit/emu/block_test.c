@@ -411,6 +411,36 @@ user_spaces_do_not_share_and_the_kernel_does(void **state)
 	assert_ptr_equal(block_find(cache, &space, 0x20000, 8), user);
 }
 
+/* As when a new process gets the CR3 of an old one; a page of the kernel drops all. */
+static void
+a_moved_page_drops_its_half(void **state)
+{
+	struct block *user, *kernel;
+
+	(void)state;
+	memset(ram + 0x20000, 0x90, 0x20000);
+	user = block_find(cache, &space, 0x20000, 8);
+	kernel = block_find(cache, &space, KERNEL + 0x30000, 8);
+	put(PT, 0x20, 0x22000 | P);
+	assert_true(select_space());
+	assert_ptr_not_equal(block_find(cache, &space, 0x20000, 8), user);
+	assert_ptr_equal(
+	    block_find(cache, &space, KERNEL + 0x30000, 8), kernel);
+	user = block_find(cache, &space, 0x20000, 8);
+	put(PT, 0x30, 0x32000 | P);
+	assert_true(select_space());
+	(void)block_find(cache, &space, KERNEL + 0x20010, 8);
+	assert_ptr_not_equal(block_find(cache, &space, 0x20000, 8), user);
+	/* Each user space takes a number; there are fewer than this. */
+	for (uint64_t i = 0; i < 200; i++) {
+		user = block_find(cache, &space, 0x20000, 8);
+		assert_non_null(user);
+		put(PT, 0x20, (i % 2 ? 0x22000 : 0x24000) | P);
+		assert_true(select_space());
+		assert_false(select_space());
+	}
+}
+
 static void
 a_full_cache_says_so_and_a_flush_empties_it(void **state)
 {
@@ -483,6 +513,8 @@ main(void)
 		cmocka_unit_test_setup_teardown(
 		    single_instructions_are_found_until_a_flush, setup,
 		    teardown),
+		cmocka_unit_test_setup_teardown(
+		    a_moved_page_drops_its_half, setup, teardown),
 		cmocka_unit_test_setup_teardown(
 		    user_spaces_do_not_share_and_the_kernel_does, setup,
 		    teardown),
