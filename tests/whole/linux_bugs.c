@@ -20,6 +20,7 @@ struct bug {
 	uint8_t old[LINUX_PATCH_BYTES], with[LINUX_PATCH_BYTES];
 	uint32_t kinds; /* deviations that show it */
 	uint64_t rows;  /* one of these is violated */
+	bool found;     /* within BUDGET; the others are tried and printed */
 };
 
 #define ROW(id) TZ_BIT(CHECK_##id)
@@ -28,32 +29,33 @@ static const struct bug bugs[] = {
 	{ "a buffer that went from empty to full counts as empty",
 	    "pt_update_head", 5, 0, { 0x45, 0x84, 0xdb, 0x75, 0xda },
 	    { 0x45, 0x84, 0xdb, 0x90, 0x90 }, KIND(LOST) | KIND(PMI),
-	    ROW(UNREPORTED_TAIL) | ROW(OVERWRITTEN) | ROW(REPORTED_ORDER) },
+	    ROW(UNREPORTED_TAIL) | ROW(OVERWRITTEN) | ROW(REPORTED_ORDER),
+	    false },
 	{ "the region with STOP has no INT", "pt_buffer_reset_markers", 10,
 	    0x40,
 	    { 0x80, 0x08, 0x10, 0x48, 0x8b, 0x43, 0x68, 0x80, 0x08, 0x04 },
 	    { 0x80, 0x08, 0x10, 0x48, 0x8b, 0x43, 0x68, 0x80, 0x08, 0x00 },
-	    KIND(LOST) | KIND(PMI), ROW(STOP_INT) },
+	    KIND(LOST) | KIND(PMI), ROW(STOP_INT), true },
 	{ "the handler ignores the ToPA PMI's bit", "handle_pmi_common", 8, 0,
 	    { 0xb8, 0x37, 0, 0, 0, 0x48, 0x0f, 0xb3 },
 	    { 0xb8, 0x3f, 0, 0, 0, 0x48, 0x0f, 0xb3 }, KIND(PMI),
-	    ROW(NMI_UNCLAIMED) },
+	    ROW(NMI_UNCLAIMED), false },
 	{ "stop does not tell the handler to leave PT alone", "pt_event_stop",
 	    10, 0x3c, { 0xc7, 0x85, 0, 0, 0, 0, 0, 0, 0, 0 },
 	    { 0xc7, 0x85, 0, 0, 0, 0, 1, 0, 0, 0 }, KIND(PMI),
-	    ROW(TRACE_LEFT_ON) | ROW(PANIC) | ROW(GP_FAULT) },
+	    ROW(TRACE_LEFT_ON) | ROW(PANIC) | ROW(GP_FAULT), false },
 	{ "stop keeps the output handle", "pt_event_stop", 10, 0,
 	    { 0x5b, 0x48, 0x89, 0xef, 0x5d, 0x41, 0x5c, 0x41, 0x5d, 0xe9 },
 	    { 0x5b, 0x48, 0x89, 0xef, 0x5d, 0x41, 0x5c, 0x41, 0x5d, 0xc3 },
-	    KIND(PMI), ROW(PANIC) | ROW(UNREPORTED_TAIL) },
+	    KIND(PMI), ROW(PANIC) | ROW(UNREPORTED_TAIL), false },
 	{ "PT stays on at a stop", "pt_event_stop", 6, 0x20,
 	    { 0x40, 0xf6, 0xc6, 0x01, 0x74, 0 },
 	    { 0x40, 0xf6, 0xc6, 0x01, 0xeb, 0 }, KIND(PMI),
-	    ROW(TRACE_LEFT_ON) | ROW(GP_FAULT) },
+	    ROW(TRACE_LEFT_ON) | ROW(GP_FAULT), false },
 	{ "after STOP the offset stays that of the full region",
 	    "pt_handle_status", 8, 0, { 0x48, 0xc7, 0x45, 0x30, 0, 0, 0, 0 },
 	    { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, KIND(LOST) | KIND(STOP),
-	    ROW(TOPA_ERROR) | ROW(REPORTED_UNWRITTEN) },
+	    ROW(TOPA_ERROR) | ROW(REPORTED_UNWRITTEN), false },
 };
 
 static void
@@ -134,10 +136,11 @@ main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < TZ_ARRAY_LEN(bugs); i++) {
 		if (argc < 3 || strstr(bugs[i].function, argv[2]) != NULL)
-			missed += !is_found(run, &bugs[i]);
+			missed += !is_found(run, &bugs[i]) && bugs[i].found;
 	}
-	printf("%zu mistakes, %u missed; the default schedule has %llu "
-	       "instructions\n",
+	printf(
+	    "%zu mistakes, %u missed that were found before; the default schedule has %llu "
+	    "instructions\n",
 	    TZ_ARRAY_LEN(bugs), missed,
 	    (unsigned long long)linux_run_insns(run));
 	linux_run_close(run);

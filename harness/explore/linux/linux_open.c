@@ -351,6 +351,8 @@ linux_run_patch(struct linux_run *run, const struct linux_patch *patch,
 	if (run->patched == NULL)
 		return tz_error(err, TZ_EIO, "out of memory for the state");
 	run->token = (uint16_t)linux_run_hash(run);
+	/* From the unchanged code to the changed one: translations are dropped. */
+	linux_run_restore(run, run->begin);
 	return run_default(run, err);
 }
 
