@@ -73,11 +73,12 @@ cd /
 receive >/tmp/received && cpio -idum </tmp/received 2>/dev/null
 rm -f /tmp/received
 mkfifo /tmp/output
-/topaz/script </dev/null >/tmp/output 2>&1 &
-script=$!
-relay </tmp/output
-wait "$script"
+# What runs in the background ignores SIGINT: that is the relay, not the script.
+(relay; echo "$number" >/tmp/number) </tmp/output &
+/topaz/script </dev/null >/tmp/output 2>&1
 status=$?
+wait
+read -r number </tmp/number
 if [ -e /topaz/get ]; then
 	while read -r file; do
 		send "$file"

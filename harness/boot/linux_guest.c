@@ -333,7 +333,7 @@ static void
 explain(struct linux_guest *guest, struct linux_guest_state *state)
 {
 	const struct machine_result *result = &state->result;
-	char place[LINUX_GUEST_LINE];
+	char place[LINUX_GUEST_LINE], said[LINUX_GUEST_LINE] = "";
 
 	state->end = LINUX_GUEST_DEAD;
 	switch (result->end) {
@@ -365,13 +365,15 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 	case MACHINE_ENGINE:
 	case MACHINE_LIMIT:
 		linux_guest_place(guest, result->rip, place);
+		find_cause(guest, said);
 		snprintf(state->cause, sizeof(state->cause),
-		    "%s on CPU %u at %.200s%s", result->text, result->cpu,
-		    place,
+		    "%s on CPU %u at %.100s%s%s%.120s", result->text,
+		    result->cpu, place,
 		    is_start_of_cpu(result)
 			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "
 			  "mode, as 6.12 does"
-			: "");
+			: "",
+		    said[0] != '\0' ? "; " : "", said);
 		break;
 	}
 }
