@@ -76,7 +76,7 @@ if [ -n "$new" ]; then
 	    { echo "boot_smp: not in emu/board/README.md:"; unlisted out1; bad=1; }
 fi
 if [ -n "$old" ]; then
-	expect 6 "code segment 0x8 is not a 64-bit one on CPU 1: --cpus 1, or a kernel" 0 \
+	expect 6 "--cpus 1, or a kernel that starts CPUs in 64-bit mode" 0 \
 	    boot --kernel "$old" --cpus 2 --run script
 fi
 exit $bad
