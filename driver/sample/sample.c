@@ -104,8 +104,9 @@ sample_stop_here(void *arg)
 	(void)arg;
 	wrmsr64(MSR_CTL, 0); /* all output is in memory now */
 	sample_wait_for_pmi();
-	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
+	/* First, so that the handler of an NMI in between leaves the entry masked. */
 	__atomic_store_n(&buffer->active, false, __ATOMIC_SEQ_CST);
+	lapic_write32(LAPIC_LVT_PC, LAPIC_MODE_NMI | LAPIC_LVT_MASKED);
 	pointers = rdmsr64(MSR_OUTPUT_MASK_PTRS);
 	status = rdmsr64(MSR_STATUS);
 	buffer->state.written_bytes = (pointers >> 7 & 0x1ffffff) * PAGE_BYTES +
