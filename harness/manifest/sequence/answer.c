@@ -141,8 +141,11 @@ sequence_error(const struct manifest *manifest, const struct sequence *sequence,
 	    !find_states(manifest, sequence, step, failed, &states))
 		return 0;
 	absent = (op->guards | op->needs) & ~states;
+	/* A state says that there is an object, not of which instance. */
 	if (absent == 0)
-		return error_of_values(manifest, sequence, step);
+		return op->instance == 0
+		    ? error_of_values(manifest, sequence, step)
+		    : 0;
 	/* Which of two reasons is looked at first is the driver's. */
 	return (absent & ~manifest->guarded) == 0 &&
 		(absent & op->guards) != 0 &&
