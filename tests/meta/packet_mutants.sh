@@ -60,8 +60,9 @@ mutant() {
 	file=$2
 	sources=$3
 	folder=$dir/run/$name
-	mkdir -p "$folder/emu/pt/packet" "$folder/emu/pt/output" \
-	    "$folder/emu/profile"
+	for changed in "$file" $sources; do
+		mkdir -p "$folder/$(dirname "$changed")"
+	done
 	awk -v line="$4" -v text="$5" '
 	    NR == line { print text; next } { print }' "$file" >"$folder/$file"
 	shift 5
