@@ -410,6 +410,26 @@ is_lack_of_engine(struct cpu *cpu, uint64_t rip)
 	return true;
 }
 
+/*
+ * SDM vol. 1, 6.2.5 "Stack Behavior in 64-Bit Mode", and the exceptions of each
+ * instruction in vol. 2: an address in SS that is not canonical raises #SS.  The engine
+ * raises #GP.
+ */
+static bool
+is_stack_fault(struct cpu *cpu, uint64_t rip)
+{
+	uint8_t bytes[INSN_BYTES_MAX];
+	size_t count = read_insn(cpu, rip, bytes);
+	struct insn_memory memory;
+	struct insn_regs regs;
+
+	cpu_read_regs(cpu, &regs);
+	return insn_memory_operand(bytes, count, rip, &regs, &memory) &&
+	    memory.stack &&
+	    (!tz_is_canonical(memory.va) ||
+		!tz_is_canonical(memory.va + memory.bytes - 1));
+}
+
 void
 cpu_exception(struct cpu *cpu, unsigned vector)
 {
@@ -433,6 +453,8 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		return;
 	if (vector == VECTOR_PF)
 		error = page_fault_code(cpu, rip, cr2, fetch);
+	else if (vector == VECTOR_GP && is_stack_fault(cpu, rip))
+		vector = VECTOR_SS;
 	cpu_emit(cpu, EVENT_EXCEPTION, vector, rip, error);
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_FAULT, error, rip);
 }

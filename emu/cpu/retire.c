@@ -75,7 +75,7 @@ learn_successor(struct block *from, struct block *to, bool taken)
 		successor->need--;
 		checked = false;
 	}
-	if (checked || from->audited || to->audited)
+	if (checked || from->audited || to->audited || to->wide_count > 0)
 		successor->key ^= EDGE_CHECKED;
 	if (successor->kind == EDGE_CALL && from->last.target == from->next_va)
 		successor->kind = EDGE_BIT;
@@ -255,7 +255,8 @@ enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
 
 	if (successor->key != key || cpu->time.left < successor->need ||
 	    block_is_stale(to) ||
-	    block_wrote_itself(cpu->block, cpu->block->size)) {
+	    block_wrote_itself(cpu->block, cpu->block->size) ||
+	    (!to->hooked && cpu_has_misplaced(cpu, to))) {
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}

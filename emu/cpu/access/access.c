@@ -142,6 +142,31 @@ access_flow_end(
 	}
 }
 
+bool
+access_flow_at_begin(const struct block_access *access, struct insn_access *at)
+{
+	uint8_t place[ACCESS_PARTS];
+
+	for (unsigned i = ACCESS_BASE; i <= ACCESS_BITS; i++) {
+		uint32_t symbol = access->part[i].symbol;
+
+		if (symbol != NO_SYMBOL && symbol >= INSN_REGS)
+			return false;
+		place[i] = symbol == NO_SYMBOL ? INSN_NO_REG : (uint8_t)symbol;
+	}
+	if (access->part[ACCESS_BITS].add != 0)
+		return false;
+	*at = access->at;
+	at->disp += access->part[ACCESS_BASE].add +
+	    access->part[ACCESS_INDEX].add * at->scale +
+	    access->part[ACCESS_SEGMENT].add;
+	at->base = place[ACCESS_BASE];
+	at->index = place[ACCESS_INDEX];
+	at->segment = place[ACCESS_SEGMENT];
+	at->bits = place[ACCESS_BITS];
+	return true;
+}
+
 uint64_t
 access_places(const struct block_access *access)
 {

@@ -79,6 +79,13 @@ unsigned access_flow_insn(struct access_flow *flow, const uint8_t *bytes,
 void access_flow_end(
     const struct access_flow *flow, struct block_access *access, size_t count);
 
+/*
+ * Before the end of the description: AT is the operand of ACCESS with its registers at the
+ * begin of the block.  False: they do not tell its address.
+ */
+bool access_flow_at_begin(
+    const struct block_access *access, struct insn_access *at);
+
 /* The places of the values that .at and .count need, one bit each. */
 uint64_t access_places(const struct block_access *access);
 

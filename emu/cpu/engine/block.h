@@ -58,6 +58,19 @@ struct block_insn {
 	bool audit_site; /* registers must be read just before it */
 };
 
+/*
+ * A 16-byte operand of SSE: .add + .base + .index * .scale, modulo the size of a page, with
+ * the registers at the entry of its block.
+ */
+struct block_wide {
+	uint16_t add;
+	uint8_t base, index; /* general registers, or INSN_NO_REG */
+	uint8_t scale;
+	bool aligned; /* it must be aligned */
+};
+
+#define BLOCK_WIDE_MAX 8
+
 /* Constant properties of a single instruction that are reported to its observer. */
 #define EFFECT_KNOWN 0x1
 #define EFFECT_LOCAL 0x2
@@ -90,6 +103,12 @@ struct block {
 	/* Registers that .access needs at the begin and at the end of the block. */
 	uint32_t reads_first, reads_last;
 	uint16_t access_count;
+	/*
+	 * Not 0: the engine runs the block right if block_wide_is_right() holds for
+	 * each of .wide at its entry, so only then it needs no hooks.
+	 */
+	uint8_t wide_count;
+	struct block_wide wide[BLOCK_WIDE_MAX];
 	struct insn last;
 	uint64_t last_va;
 	uint64_t next_va; /* after the last instruction */
@@ -241,6 +260,17 @@ typedef bool (*block_visit_fn)(void *arg, uint64_t va, unsigned index,
     const struct insn *insn, const uint8_t *bytes);
 void block_visit(const struct block *block, const struct walk_space *space,
     struct insn_cache *known, block_visit_fn visit, void *arg);
+
+/*
+ * True if the engine runs the instruction of WIDE right: its operand, at VA, is within a
+ * page and aligned if it must be.  Bits 63:12 of VA do not matter.
+ */
+static inline bool
+block_wide_is_right(const struct block_wide *wide, uint64_t va)
+{
+	return wide->aligned ? va % 16 == 0
+			     : va % TZ_PAGE_BYTES <= TZ_PAGE_BYTES - 16;
+}
 
 #define EDGE_UNUSED     0 /* no block has size 0 */
 #define BLOCK_BYTES_MAX 8192

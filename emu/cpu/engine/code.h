@@ -108,9 +108,12 @@ bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 /* hook.c */
 /* The engine's callback before an instruction that it must not run by itself. */
 void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* True if an operand in block.wide is not where the engine runs BLOCK right. */
+bool cpu_has_misplaced(struct cpu *cpu, const struct block *block);
 /*
- * Makes the engine report the instructions in BLOCK that it must not run.  True:
- * the engine must be stopped, because it has to translate the block anew.
+ * Makes the engine report the instructions in BLOCK that it must not run, unless it may
+ * run all of BLOCK with the current registers.  True: the engine must be stopped, because
+ * it has to translate the block anew.
  */
 bool cpu_hook_sites(struct cpu *cpu, struct block *block);
 

@@ -154,6 +154,118 @@ find_small_rax(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	return true;
 }
 
+/* The search for the 16-byte operands of a block that has no other sites. */
+struct find_wide {
+	struct describe *describe;
+	struct access_flow flow;
+	bool has_sites;
+	bool unknown; /* an address does not follow from the registers at the entry */
+};
+
+static bool
+is_same(const struct block_wide *a, const struct block_wide *b)
+{
+	return a->add == b->add && a->base == b->base && a->index == b->index &&
+	    a->scale == b->scale && a->aligned == b->aligned;
+}
+
+/* False: BLOCK has no room for it. */
+static bool
+add_wide(struct block *block, const struct block_wide *wide)
+{
+	for (unsigned i = 0; i < block->wide_count; i++) {
+		if (is_same(&block->wide[i], wide))
+			return true;
+	}
+	if (block->wide_count == BLOCK_WIDE_MAX)
+		return false;
+	block->wide[block->wide_count++] = *wide;
+	return true;
+}
+
+/* False: the operand of ACCESS is not a 16-byte one, or its address is not known. */
+static bool
+make_wide(
+    const struct block_access *access, bool aligned, struct block_wide *wide)
+{
+	struct insn_access at;
+
+	if (access->at.bytes != 16 || !access_flow_at_begin(access, &at) ||
+	    at.segment != INSN_NO_REG)
+		return false;
+	*wide = (struct block_wide){
+		.add = (uint16_t)(at.disp % (aligned ? 16 : TZ_PAGE_BYTES)),
+		.base = at.base,
+		.index = at.index,
+		.scale = at.scale,
+		.aligned = aligned,
+	};
+	return true;
+}
+
+static bool
+find_wide(void *arg, uint64_t va, unsigned index, const struct insn *insn,
+    const uint8_t *bytes)
+{
+	static const struct insn_regs none = { .rflags = 0 };
+	struct find_wide *find = arg;
+	struct block_insn *to = &find->describe->insn[index];
+	struct block_access access[INSN_ACCESSES_MAX];
+	struct insn_memory memory;
+	struct block_wide wide;
+	unsigned count = access_flow_insn(
+	    &find->flow, bytes, insn->length, va, access);
+
+	if (to->class != INSN_CHECKED)
+		return true;
+	if (count != 1 ||
+	    !insn_memory_operand(bytes, insn->length, va, &none, &memory) ||
+	    !make_wide(&access[0], memory.aligned, &wide)) {
+		find->unknown = true;
+	} else if (wide.base != INSN_NO_REG || wide.index != INSN_NO_REG) {
+		find->has_sites = true;
+		find->unknown = !add_wide(find->describe->block, &wide);
+	} else if (block_wide_is_right(&wide, wide.add)) {
+		to->class = INSN_PLAIN;
+	} else {
+		find->unknown = true;
+	}
+	return !find->unknown;
+}
+
+/* True if the sites of BLOCK, if any, are of the class INSN_CHECKED. */
+static bool
+has_checks_alone(const struct block *block)
+{
+	for (unsigned i = 0; i < block->insns; i++) {
+		const struct block_insn *insn = &block->insn[i];
+
+		if (insn->audit_site ||
+		    (insn->class >= INSN_SITE_FIRST &&
+			insn->class != INSN_CHECKED))
+			return false;
+	}
+	return block->has_sites && !block->ambiguous;
+}
+
+static void
+describe_wide(struct describe *describe, const struct walk_space *space,
+    struct insn_cache *known)
+{
+	struct block *block = describe->block;
+	struct find_wide find = { .describe = describe };
+
+	block->wide_count = 0;
+	if (!has_checks_alone(block))
+		return;
+	access_flow_begin(&find.flow);
+	block_visit(block, space, known, find_wide, &find);
+	if (find.unknown)
+		block->wide_count = 0;
+	else
+		block->has_sites = find.has_sites;
+}
+
 void
 block_describe(struct block *block, const struct walk_space *space,
     const struct audit *audit, struct insn_cache *known,
@@ -184,4 +296,5 @@ block_describe(struct block *block, const struct walk_space *space,
 	block->has_sites |= block->ambiguous;
 	if (describe.access != NULL)
 		end_accesses(&describe, audit);
+	describe_wide(&describe, space, known);
 }

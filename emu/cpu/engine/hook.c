@@ -50,22 +50,54 @@ is_site(const struct cpu *cpu, const struct block *block,
 }
 
 bool
+cpu_has_misplaced(struct cpu *cpu, const struct block *block)
+{
+	for (unsigned i = 0; i < block->wide_count; i++) {
+		const struct block_wide *wide = &block->wide[i];
+		uint64_t va = wide->add;
+
+		if (wide->base != INSN_NO_REG)
+			va += engine_get(
+			    cpu->active, (enum engine_reg)wide->base);
+		if (wide->index != INSN_NO_REG)
+			va += wide->scale *
+			    engine_get(
+				cpu->active, (enum engine_reg)wide->index);
+		if (!block_wide_is_right(wide, va))
+			return true;
+	}
+	return false;
+}
+
+/* True if the engine runs BLOCK without hooks, or the step engine this instruction. */
+static bool
+is_right(struct cpu *cpu, const struct block *block)
+{
+	return block->wide_count > 0 && !block->hooked &&
+	    !(cpu_is_stepping(cpu) && cpu_has_misplaced(cpu, block));
+}
+
+bool
 cpu_hook_sites(struct cpu *cpu, struct block *block)
 {
 	unsigned first = 0, last = block->insns;
 
-	if (cpu_is_stepping(cpu))
+	if (cpu_is_stepping(cpu) ||
+	    (block->wide_count > 0 && !cpu_has_misplaced(cpu, block)))
 		return false;
 	block->hooked = true;
 	while (last > 0 && !is_site(cpu, block, &block->insn[last - 1]))
 		last--;
 	while (first < last && !is_site(cpu, block, &block->insn[first]))
 		first++;
-	/* All from the first to the last: see engine_hook(). */
+	/*
+	 * All from the first to the last: see engine_hook().  The engine may have
+	 * translated a block with .wide before.
+	 */
 	if (last == 0 ||
 	    (!hook(cpu, block->va + block->insn[first].at,
 		 block->va + block->insn[last - 1].at) &&
-		!cpu->stop.over))
+		block->wide_count == 0 && !cpu->stop.over))
 		return false;
 	cpu_forget_code(cpu, block->va, block->size);
 	return true;
@@ -116,7 +148,7 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	(void)uc;
 	(void)size;
 	/* Already stopped at this address, or other code is mapped here now. */
-	if (insn == NULL || !is_site(cpu, block, insn))
+	if (insn == NULL || !is_site(cpu, block, insn) || is_right(cpu, block))
 		return;
 	if (insn->audit_site)
 		cpu_audit_site(cpu, block, (unsigned)(insn - block->insn));

@@ -471,6 +471,72 @@ too_many_pages_say_so(void **state)
 	assert_int_equal(pages, 1024);
 }
 
+/*
+ * Only where the addresses of all 16-byte operands follow from the registers at the entry, a
+ * block needs no hooks.
+ */
+static void
+wide_operands_are_known_at_the_entry(void **state)
+{
+	static const struct {
+		const char *name, *code;
+		uint32_t size;
+		bool sites;
+		uint8_t count;
+	} rows[] = {
+		{ "one", "\x0f\x28\x44\x24\x08", 5, true, 1 },
+		{ "equal but for a multiple of 16",
+		    "\x0f\x28\x44\x24\x08\x0f\x29\x44\x24\x18", 10, true, 1 },
+		{ "a sum: push rax", "\x50\x0f\x28\x44\x24\x08", 6, true, 1 },
+		{ "not aligned: two places",
+		    "\x0f\x10\x44\x24\x08\x0f\x11\x44\x24\x18", 10, true, 2 },
+		{ "a number", "\x0f\x28\x05\x09\0\0\0", 7, false, 0 },
+		{ "a number that is not aligned", "\x0f\x28\x05\x08\0\0\0", 7,
+		    true, 0 },
+		{ "loaded: mov rax, [rax]", "\x48\x8b\0\x0f\x28\0", 6, true,
+		    0 },
+		{ "with FS", "\x64\x0f\x28\0", 4, true, 0 },
+		{ "sete [rax]", "\x0f\x94\0", 3, true, 0 },
+		{ "RDMSR after it", "\x0f\x28\0\x0f\x32", 5, true, 0 },
+		{ "jnz to the next", "\x0f\x28\0\x75\0", 5, true, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)
+		memcpy(ram + 0x20000 + i * 0x100, rows[i].code, rows[i].size);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct block *block = block_find(
+		    cache, &space, 0x20000 + i * 0x100, rows[i].size);
+
+		assert_non_null(block);
+		if (block->has_sites != rows[i].sites ||
+		    block->wide_count != rows[i].count)
+			fail_msg("%s: %d, %u", rows[i].name, block->has_sites,
+			    block->wide_count);
+	}
+}
+
+static void
+too_many_wide_operands_need_hooks(void **state)
+{
+	/* movups xmm0, [rax + i] */
+	static const uint8_t code[] = { 0x0f, 0x10, 0x40, 0 };
+
+	(void)state;
+	for (uint8_t i = 0; i <= BLOCK_WIDE_MAX; i++) {
+		memcpy(ram + 0x20000 + 4 * i, code, sizeof(code));
+		ram[0x20003 + 4 * i] = i;
+	}
+	for (uint32_t i = 1; i <= BLOCK_WIDE_MAX + 1; i++) {
+		struct block *block = block_find(cache, &space, 0x20000, 4 * i);
+
+		assert_non_null(block);
+		assert_true(block->has_sites);
+		assert_int_equal(
+		    block->wide_count, i <= BLOCK_WIDE_MAX ? i : 0);
+	}
+}
+
 int
 main(void)
 {
@@ -523,6 +589,10 @@ main(void)
 		    teardown),
 		cmocka_unit_test_setup_teardown(
 		    too_many_pages_say_so, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    wide_operands_are_known_at_the_entry, setup, teardown),
+		cmocka_unit_test_setup_teardown(
+		    too_many_wide_operands_need_hooks, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
