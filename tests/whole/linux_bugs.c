@@ -18,12 +18,12 @@ struct bug {
 	uint32_t count,
 	    any; /* .any: offsets in a struct, which a build may move */
 	uint8_t old[LINUX_PATCH_BYTES], with[LINUX_PATCH_BYTES];
-	uint32_t kinds; /* deviations that show it */
-	uint64_t rows;  /* one of these is violated */
-	bool found;     /* within BUDGET; the others are tried and printed */
+	uint32_t kinds;  /* deviations that show it */
+	check_rows rows; /* one of these is violated */
+	bool found;      /* within BUDGET; the others are tried and printed */
 };
 
-#define ROW(id) TZ_BIT(CHECK_##id)
+#define ROW(id) CHECK_BIT(CHECK_##id)
 
 static const struct bug bugs[] = {
 	{ "a buffer that went from empty to full counts as empty",
@@ -76,7 +76,7 @@ print_groups(const struct linux_explore *explore, const char *before)
 }
 
 static bool
-has_row(const struct linux_explore *explore, uint64_t rows)
+has_row(const struct linux_explore *explore, check_rows rows)
 {
 	for (uint32_t i = 0; i < explore->stats->group_count; i++) {
 		if (rows >> explore->stats->group[i].violation.id & 1)
