@@ -1,12 +1,11 @@
-#define _GNU_SOURCE
 #include "harness/cmd/explore/linux_options.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "harness/boot/kernel_package.h"
 #include "harness/cmd/cmd.h"
 
 #define PROFILE "icelake"
@@ -15,8 +14,8 @@ enum { OPT_KERNEL = 0x300, OPT_RUN, OPT_PACKAGES, OPT_PATCH };
 
 static const struct argp_option linux_options[] = {
 	{ "kernel", OPT_KERNEL, "FILE", 0,
-	    "The kernel: a bzImage, a vmlinux or a Debian package with one (the "
-	    "newest package in ~/.cache/topaz/packages)",
+	    "The kernel: a bzImage, a vmlinux or a Debian package with "
+	    "one " KERNEL_PACKAGE_HELP,
 	    0 },
 	{ "run", OPT_RUN, "SCRIPT", 0,
 	    "The scenario: a shell script that records with intel_pt (perf "
@@ -105,44 +104,6 @@ parse_one(int key, char *arg, struct argp_state *state)
 const struct argp linux_argp = { linux_options, parse_one, NULL, NULL, NULL,
 	NULL, NULL };
 
-static int
-is_image(const struct dirent *entry)
-{
-	size_t length = strlen(entry->d_name);
-
-	return strncmp(entry->d_name, "linux-image-", 12) == 0 && length > 4 &&
-	    strcmp(entry->d_name + length - 4, ".deb") == 0;
-}
-
-/* The newest kernel package in the cache of ./bootstrap. */
-static int
-find_package(char *path, size_t path_size, struct tz_error *err)
-{
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char folder[TREE_PATH_BYTES - 256];
-	struct dirent **list;
-	int count;
-
-	if (cache != NULL)
-		snprintf(folder, sizeof(folder), "%s/topaz/packages", cache);
-	else
-		snprintf(folder, sizeof(folder), "%s/.cache/topaz/packages",
-		    home != NULL ? home : "");
-	count = scandir(folder, &list, is_image, versionsort);
-	if (count <= 0) {
-		if (count == 0)
-			free(list);
-		return tz_error(err, TZ_ENOENT,
-		    "no kernel package in %s: name one with --kernel FILE",
-		    folder);
-	}
-	snprintf(path, path_size, "%s/%s", folder, list[count - 1]->d_name);
-	for (int i = 0; i < count; i++)
-		free(list[i]);
-	free(list);
-	return 0;
-}
-
 int
 linux_input_open(struct linux_input *input,
     const struct linux_run_options *options, struct linux_run **run,
@@ -163,7 +124,7 @@ linux_input_read(struct linux_input *input, const char *profile,
 	int error = 0;
 
 	if (input->kernel == NULL) {
-		error = find_package(input->found, sizeof(input->found), err);
+		error = kernel_package_find(input->found, err);
 		input->kernel = input->found;
 	}
 	*options = (struct linux_run_options){ .scenario = input->script,

@@ -2,7 +2,6 @@
  * topaz record, and topaz run linux-pt: perf record in a stock Linux kernel, with the
  * ground truth.
  */
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -11,10 +10,10 @@
 #include <string.h>
 
 #include "emu/profile/cpu_set.h"
+#include "harness/boot/kernel_package.h"
 #include "harness/boot/linux_record.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/guest_run.h"
-#include "harness/host/cache.h"
 #include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/build.h"
@@ -46,16 +45,14 @@ struct record_input {
 	struct linux_guest_options options;
 	const char *output, *workload, *perf;
 	bool named; /* "linux-pt" of topaz run */
-	char kernel[PATH_MAX];
+	char kernel[TREE_PATH_BYTES];
 	char program[PATH_MAX]; /* of .workload, with its whole path */
 	char text[TEXT_BYTES];  /* the guest's script */
 };
 
 static const struct argp_option record_options[] = {
 	{ "kernel", OPT_KERNEL, "FILE", 0,
-	    "The kernel, as of topaz boot (the newest 6.1 cloud package in "
-	    "~/.cache/topaz/packages)",
-	    0 },
+	    "The kernel, as of topaz boot " KERNEL_PACKAGE_HELP, 0 },
 	{ "workload", OPT_WORKLOAD, "COMMAND", 0,
 	    "Trace COMMAND, whose first word is a program of this host: it is "
 	    "copied into the guest with the shared objects that it needs",
@@ -185,47 +182,17 @@ const struct argp cmd_record_argp = { record_options, parse_one, "[linux-pt]",
 	"CPU executed and what its PT unit wrote.",
 	NULL, NULL, NULL };
 
-/* The kernel package with the greatest name that begins with PREFIX, in FOLDER. */
-static void
-find_package(const char *folder, const char *prefix, char path[PATH_MAX])
-{
-	DIR *dir = opendir(folder);
-	const struct dirent *entry;
-	char best[NAME_MAX + 1] = "";
-
-	while (dir != NULL && (entry = readdir(dir)) != NULL)
-		if (strncmp(entry->d_name, prefix, strlen(prefix)) == 0 &&
-		    strstr(entry->d_name, "cloud") != NULL &&
-		    strcmp(entry->d_name, best) > 0)
-			snprintf(best, sizeof(best), "%s", entry->d_name);
-	if (dir != NULL)
-		closedir(dir);
-	path[0] = '\0';
-	if (best[0] != '\0')
-		snprintf(path, PATH_MAX, "%.3000s/%s", folder, best);
-}
-
 /* The default of --kernel. */
 static int
 find_kernel(struct record_input *input, struct tz_error *err)
 {
-	struct cache packages;
-	int error;
+	int error = 0;
 
-	if (input->options.kernel != NULL)
-		return 0;
-	error = cache_set(&packages, NULL, "packages", 0, err);
-	if (error != 0)
-		return error;
-	find_package(packages.path, "linux-image-6.1.", input->kernel);
-	if (input->kernel[0] == '\0')
-		return tz_error(err, TZ_EUSAGE,
-		    "no kernel package in %s: name one with --kernel, for "
-		    "instance from `apt-get download "
-		    "linux-image-6.1.0-56-cloud-amd64`",
-		    packages.path);
-	input->options.kernel = input->kernel;
-	return 0;
+	if (input->options.kernel == NULL) {
+		error = kernel_package_find(input->kernel, err);
+		input->options.kernel = input->kernel;
+	}
+	return error;
 }
 
 /* The script of the guest: perf record of the workload. */
