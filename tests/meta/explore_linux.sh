@@ -1,11 +1,10 @@
 #!/bin/sh
 # Goal: topaz explore linux-pt finds mistakes in a booted kernel, its tokens replay, and bad
 # input is one line. Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test,
-# with bytes of its code changed; without it only the bad input. With LINUX_BUGS all of its
-# mistakes, which takes minutes.
-# usage: explore_linux.sh TOPAZ [LINUX_BUGS]
+# with bytes of its code changed; without it only the bad input.
+# usage: explore_linux.sh TOPAZ LINUX_BUGS
 topaz=$(realpath "$1")
-bugs=${2:+$(realpath "$2")}
+bugs=$(realpath "$2")
 here=$(realpath "$(dirname "$0")")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -35,7 +34,7 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
 	[ "$bad_input" = 0 ] && exit 77
 	exit 1
 fi
-[ -z "$bugs" ] || "$bugs" "$kernel" || bad=1
+"$bugs" "$kernel" || bad=1
 # The region with STOP has no INT: found, and its token replays.
 set -- --kernel "$kernel" --patch pt_buffer_reset_markers=800810488b43..800804:800810488b43..800800
 "$topaz" explore linux-pt "$@" --kinds lost --budget 4 -o out >log 2>&1

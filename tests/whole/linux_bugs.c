@@ -30,7 +30,7 @@ static const struct bug bugs[] = {
 	    "pt_update_head", 5, 0, { 0x45, 0x84, 0xdb, 0x75, 0xda },
 	    { 0x45, 0x84, 0xdb, 0x90, 0x90 }, KIND(LOST) | KIND(PMI),
 	    ROW(UNREPORTED_TAIL) | ROW(OVERWRITTEN) | ROW(REPORTED_ORDER),
-	    false },
+	    true },
 	{ "the region with STOP has no INT", "pt_buffer_reset_markers", 10,
 	    0x40,
 	    { 0x80, 0x08, 0x10, 0x48, 0x8b, 0x43, 0x68, 0x80, 0x08, 0x04 },
@@ -47,15 +47,16 @@ static const struct bug bugs[] = {
 	{ "stop keeps the output handle", "pt_event_stop", 10, 0,
 	    { 0x5b, 0x48, 0x89, 0xef, 0x5d, 0x41, 0x5c, 0x41, 0x5d, 0xe9 },
 	    { 0x5b, 0x48, 0x89, 0xef, 0x5d, 0x41, 0x5c, 0x41, 0x5d, 0xc3 },
-	    KIND(PMI), ROW(PANIC) | ROW(UNREPORTED_TAIL), false },
+	    KIND(PMI), ROW(PANIC) | ROW(UNREPORTED_TAIL), true },
 	{ "PT stays on at a stop", "pt_event_stop", 6, 0x20,
 	    { 0x40, 0xf6, 0xc6, 0x01, 0x74, 0 },
 	    { 0x40, 0xf6, 0xc6, 0x01, 0xeb, 0 }, KIND(PMI),
-	    ROW(TRACE_LEFT_ON) | ROW(GP_FAULT), false },
+	    ROW(TRACE_LEFT_ON) | ROW(GP_FAULT), true },
 	{ "after STOP the offset stays that of the full region",
 	    "pt_handle_status", 8, 0, { 0x48, 0xc7, 0x45, 0x30, 0, 0, 0, 0 },
 	    { 0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0 }, KIND(LOST) | KIND(STOP),
-	    ROW(TOPA_ERROR) | ROW(REPORTED_UNWRITTEN), false },
+	    ROW(TOPA_ERROR) | ROW(REPORTED_UNWRITTEN) | ROW(REPORTED_TWICE),
+	    true },
 };
 
 static void
