@@ -3,9 +3,9 @@
  * events, and the pages of RAM that are not 0.  It has no address of a process in it:
  * equal machines give equal bytes.
  *
- * The bytes are meant for the same program with the same version of the engine: whoever
- * keeps them in a file keeps with them what made that program.  They are not checked for
- * damage here, except that nothing outside of them is read.
+ * The bytes are meant for the same program with the same version of the engine: a
+ * file that holds them also has to name both.  They are not checked for damage here,
+ * except that nothing outside of them is read.
  */
 #ifndef TOPAZ_EMU_SAVED_H
 #define TOPAZ_EMU_SAVED_H

@@ -67,7 +67,7 @@ struct cpu {
 	struct cpu_code code;             /* engine/code.c: translated code */
 	struct cpu_sites sites;           /* engine/hook.c: within a block */
 	struct exec_log
-	    *resting_log;     /* log.c: it is told nothing now; NULL: none */
+	    *resting_log;     /* log.c: rests while TraceEn is 0, or NULL */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
 	struct cpu_board_msrs board_msrs;   /* execute/board_msr.c */

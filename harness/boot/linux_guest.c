@@ -153,7 +153,7 @@ make_machine(struct linux_guest *guest, const struct guest_inputs *inputs,
 	return error;
 }
 
-/* Keeps the text of an error that is none for the guest. */
+/* Keeps the text of an error with which the guest can still run. */
 static void
 note(struct linux_guest *guest, const char *what, const struct tz_error *err)
 {

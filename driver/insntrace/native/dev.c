@@ -111,7 +111,7 @@ abandon(const struct process *owner)
 	unlock();
 }
 
-/* What fails has changed nothing: a buffer of which nobody is told is freed. */
+/* A failure changes nothing: a buffer whose descriptor cannot be written is freed. */
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 {

@@ -36,7 +36,7 @@ send(void *arg, char c)
 		(void)putchar(c);
 }
 
-/* Waits for input for MSEC, -1: for ever; false: there is none. */
+/* Waits MSEC for input (-1: without a limit).  False: none came. */
 static bool
 wait_input(int msec)
 {

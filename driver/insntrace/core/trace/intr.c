@@ -87,8 +87,8 @@ intr_begin(const struct topa *topa)
  * A chunk may have filled just before tracing stopped, with its PMI still
  * pending.  A PMI that never comes was dropped: harmless, since Stop reads the
  * position, too, unless the entry is masked; then all later PMIs were dropped.
- * The handler would unmask the entry again for an NMI of another cause, so it
- * is told first that tracing has ended.
+ * The handler would unmask the entry again for an NMI of another cause, so
+ * .active is cleared first.
  */
 void
 intr_end(struct capture_progress *progress)
