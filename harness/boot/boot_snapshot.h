@@ -6,7 +6,7 @@
 #define TOPAZ_HARNESS_BOOT_BOOT_SNAPSHOT_H
 
 #include "emu/saved.h"
-#include "harness/boot/unpack.h"
+#include "harness/boot/image/unpack.h"
 
 struct boot_snapshot {
 	/* Everything that went into the guest, in lines; it is the key of the cache. */

@@ -9,8 +9,8 @@
 
 #include "emu/board/kernel.h"
 #include "emu/saved.h"
-#include "harness/boot/initramfs.h"
-#include "harness/boot/kernel_file.h"
+#include "harness/boot/image/initramfs.h"
+#include "harness/boot/image/kernel_file.h"
 #include "harness/host/input.h"
 
 #define SEED 1

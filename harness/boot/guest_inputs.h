@@ -6,8 +6,8 @@
 #define TOPAZ_HARNESS_BOOT_GUEST_INPUTS_H
 
 #include "emu/profile/cpu_set.h"
+#include "harness/boot/image/unpack.h"
 #include "harness/boot/linux_guest.h"
-#include "harness/boot/unpack.h"
 #include "harness/host/cache.h"
 
 struct guest_inputs {

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/boot/boot_snapshot.h"
-#include "harness/boot/guest_files.h"
 #include "harness/boot/guest_inputs.h"
+#include "harness/boot/image/guest_files.h"
 #include "harness/boot/kallsyms.h"
 #include "harness/host/input.h"
 #include "harness/host/stop.h"

@@ -18,7 +18,7 @@
 #ifndef TOPAZ_HARNESS_BOOT_WINDOW_H
 #define TOPAZ_HARNESS_BOOT_WINDOW_H
 
-#include "harness/boot/unpack.h"
+#include "harness/boot/image/unpack.h"
 
 #define WINDOW_BYTES     (UINT64_C(16) << 20)
 #define WINDOW_TEXT_MAX  1024 /* bytes of a request */

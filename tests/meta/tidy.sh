@@ -84,7 +84,7 @@ only elfutils/ 'harness/load/*'
 only cyaml harness/manifest/schema.c
 only yaml.h harness/manifest/yaml_position.c
 only zstd 'traces/bundle/zfile.c'
-only archive harness/boot/cpio.c harness/boot/unpack.c
+only archive harness/boot/image/cpio.c harness/boot/image/unpack.c
 only clang-c/ harness/mutate/syntax/clang.c
 
 # A file of harness/check calls only files that internal.h lists before it.

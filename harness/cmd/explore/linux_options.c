@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/boot/kernel_package.h"
+#include "harness/boot/image/kernel_package.h"
 #include "harness/cmd/cmd.h"
 
 #define PROFILE "icelake"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "emu/profile/cpu_set.h"
-#include "harness/boot/kernel_package.h"
+#include "harness/boot/image/kernel_package.h"
 #include "harness/boot/linux_record.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/guest_run.h"

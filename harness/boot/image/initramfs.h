@@ -4,10 +4,10 @@
  * user's: those go through the host window, so that a snapshot after boot does not depend
  * on them.
  */
-#ifndef TOPAZ_HARNESS_BOOT_INITRAMFS_H
-#define TOPAZ_HARNESS_BOOT_INITRAMFS_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_INITRAMFS_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_INITRAMFS_H
 
-#include "harness/boot/cpio.h"
+#include "harness/boot/image/cpio.h"
 
 /* The kernel's parameter that starts init.sh. */
 #define INITRAMFS_PARAMETER "rdinit=/topaz/init"

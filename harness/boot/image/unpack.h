@@ -4,8 +4,8 @@
  * -TZ_EFORMAT: the data are corrupt, truncated, larger than BYTES_MAX or of no known
  * kind; -TZ_EIO: no memory.
  */
-#ifndef TOPAZ_HARNESS_BOOT_UNPACK_H
-#define TOPAZ_HARNESS_BOOT_UNPACK_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_UNPACK_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_UNPACK_H
 
 #include "emu/base/base.h"
 

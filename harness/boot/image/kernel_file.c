@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/boot/kernel_file.h"
+#include "harness/boot/image/kernel_file.h"
 
 #include <elf.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/boot/kernel_package.h"
+#include "harness/boot/image/kernel_package.h"
 
 #include <dirent.h>
 #include <fnmatch.h>

@@ -2,8 +2,8 @@
  * The kernel that is booted where the user names none: a package that ./bootstrap has
  * downloaded.
  */
-#ifndef TOPAZ_HARNESS_BOOT_KERNEL_PACKAGE_H
-#define TOPAZ_HARNESS_BOOT_KERNEL_PACKAGE_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_PACKAGE_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_PACKAGE_H
 
 #include "harness/host/tree.h"
 

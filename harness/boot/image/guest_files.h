@@ -2,10 +2,10 @@
  * Files of the host for a guest that runs Linux: into an archive (cpio), each with the
  * shared objects that it needs.
  */
-#ifndef TOPAZ_HARNESS_BOOT_GUEST_FILES_H
-#define TOPAZ_HARNESS_BOOT_GUEST_FILES_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_GUEST_FILES_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_GUEST_FILES_H
 
-#include "harness/boot/cpio.h"
+#include "harness/boot/image/cpio.h"
 
 struct guest_files {
 	struct cpio *cpio;

@@ -5,10 +5,10 @@
  *
  * Source: Linux, Documentation/arch/x86/boot.rst, "The Real-Mode Kernel Header".
  */
-#ifndef TOPAZ_HARNESS_BOOT_KERNEL_FILE_H
-#define TOPAZ_HARNESS_BOOT_KERNEL_FILE_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_FILE_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_FILE_H
 
-#include "harness/boot/unpack.h"
+#include "harness/boot/image/unpack.h"
 
 #define KERNEL_VERSION_BYTES 128
 

@@ -1,4 +1,4 @@
-#include "harness/boot/initramfs.h"
+#include "harness/boot/image/initramfs.h"
 
 #include <elf.h>
 #include <inttypes.h>
@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/boot/guest_files.h"
+#include "harness/boot/image/guest_files.h"
 #include "harness/host/input.h"
 #include "harness/load/elf/elf_needed.h"
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/boot/cpio.h"
+#include "harness/boot/image/cpio.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -1,4 +1,4 @@
-#include "harness/boot/unpack.h"
+#include "harness/boot/image/unpack.h"
 
 #include <archive.h>
 #include <archive_entry.h>

@@ -2,10 +2,10 @@
  * Writes an archive in the format newc of cpio, which an initramfs is made of.  The same
  * calls give the same bytes: no time, owner or inode of the host is in it.
  */
-#ifndef TOPAZ_HARNESS_BOOT_CPIO_H
-#define TOPAZ_HARNESS_BOOT_CPIO_H
+#ifndef TOPAZ_HARNESS_BOOT_IMAGE_CPIO_H
+#define TOPAZ_HARNESS_BOOT_IMAGE_CPIO_H
 
-#include "harness/boot/unpack.h"
+#include "harness/boot/image/unpack.h"
 
 struct cpio;
 

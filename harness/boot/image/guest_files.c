@@ -1,4 +1,4 @@
-#include "harness/boot/guest_files.h"
+#include "harness/boot/image/guest_files.h"
 
 #include <elf.h>
 #include <limits.h>
