@@ -79,7 +79,7 @@ void debug_store_record(struct check *check, const struct event *event);
 void debug_store_sample(struct check *check, const struct event *event);
 void debug_store_sleep(struct check *check, const struct event *event);
 
-/* stream.c */
+/* output/stream.c */
 /* The last stream named with KEY; CHECK_STREAMS_MAX: none. */
 unsigned stream_find(const struct check *check, uint64_t key);
 /* Finds or makes the stream of KEY; CHECK_STREAMS_MAX: there are too many. */
@@ -102,7 +102,7 @@ void stream_reset(struct check *check, unsigned index);
 /* Stops judging stream INDEX in this run. */
 void stream_blur(struct check *check, unsigned index, enum check_reason reason);
 
-/* segment.c: the unreported bytes of a stream. */
+/* output/segment.c: the unreported bytes of a stream. */
 void segment_write(
     struct check *check, unsigned stream, uint32_t begin, uint32_t end);
 void segment_read(
@@ -111,7 +111,7 @@ uint64_t segment_bytes(const struct check_stream *stream);
 void segment_tally(struct check *check, unsigned stream, enum check_tally stats,
     uint64_t bytes);
 
-/* registers.c */
+/* session/registers.c */
 /* The register's value; CTL: that of IA32_RTIT_CTL. */
 uint64_t registers_value(
     const struct machine_pt *pt, uint32_t msr, uint64_t ctl);
@@ -128,7 +128,7 @@ void nmi_done(struct check *check, const struct event *event);
 void nmi_deviation(struct check *check, const struct event *event);
 void nmi_call_end(struct check *check, const struct event *event);
 
-/* session.c */
+/* session/session.c */
 void session_trace_on(struct check *check, const struct event *event);
 void session_trace_off(struct check *check, const struct event *event);
 void session_delivered(struct check *check, const struct event *event);
@@ -149,7 +149,7 @@ void session_starting(struct check *check);
 bool session_is_on(const struct check *check);
 void session_left_on(struct check *check, const char *when);
 
-/* table.c */
+/* output/table.c */
 void table_entry(struct check *check, const struct event *event);
 void table_trace_on(struct check *check, const struct event *event);
 void table_error(struct check *check, const struct event *event);
@@ -163,7 +163,7 @@ void table_collected(struct check *check, unsigned stream);
 void table_moved(struct check *check);
 void table_freed(struct check *check, const struct check_extent *extent);
 
-/* ledger.c */
+/* output/ledger.c */
 void ledger_buffer(struct check *check, const struct event *event);
 void ledger_object_page(struct check *check, const struct event *event);
 void ledger_position(struct check *check, const struct event *event);
@@ -180,7 +180,7 @@ void ledger_starting(struct check *check);
 /* Counts the bytes of STREAM that user space has missed; if ALL, those left, too. */
 void ledger_collect(struct check *check, unsigned stream, bool all);
 
-/* operation.c */
+/* session/operation.c */
 void operation_begin(struct check *check, const struct event *event);
 void operation_point(struct check *check, const struct event *event);
 

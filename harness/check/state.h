@@ -113,7 +113,7 @@ enum check_tracing {
 	TRACING_OFF_IN_HANDLER, /* TraceEn was cleared in a handler */
 };
 
-/* session.c: tracing since TraceEn was set. */
+/* session/session.c: tracing since TraceEn was set. */
 struct check_trace {
 	enum check_tracing state;
 	bool in_handler;  /* of an interrupt or NMI, until the next IRET */
@@ -123,7 +123,7 @@ struct check_trace {
 	bool traced;      /* TraceEn was set in this run */
 };
 
-/* session.c: whether the work of this session is traced. */
+/* session/session.c: whether the work of this session is traced. */
 struct check_work {
 	bool done;     /* work ran on this CPU */
 	bool on_seen;  /* TraceEn was 1 */
@@ -133,13 +133,13 @@ struct check_work {
 	uint64_t bytes, psbs; /* until .nonempty */
 };
 
-/* table.c: an error or a stop that was not reported yet. */
+/* output/table.c: an error or a stop that was not reported yet. */
 struct check_loss {
 	bool stopped, failed;
 	struct check_place stopped_at, failed_at;
 };
 
-/* table.c: the table and the region in use, and the last region of a stream. */
+/* output/table.c: the table and the region in use, and the last region of a stream. */
 struct check_table {
 	uint64_t pa, region_pa, region_bytes;
 	bool uses_int; /* a region of this run had INT */
@@ -179,7 +179,7 @@ struct check_cpu {
 	struct check_nmi nmi;
 	struct check_action action;
 	uint64_t save_area; /* debug_store.c: IA32_DS_AREA */
-	uint8_t stream;     /* stream.c: of the last output */
+	uint8_t stream;     /* output/stream.c: of the last output */
 	check_rows excused; /* violation.c */
 };
 
@@ -189,7 +189,7 @@ struct check_actor {
 	uint32_t call;
 };
 
-/* operation.c: what the operation that began last has changed. */
+/* session/operation.c: what the operation that began last has changed. */
 struct check_changes {
 	bool judged;     /* no other operation was in progress */
 	uint64_t handed; /* digest of its data when it began */
