@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "harness/drivers.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/host/input.h"
-#include "harness/host/scratch.h"
 #include "harness/load/build.h"
 #include "harness/run.h"
 

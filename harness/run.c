@@ -11,7 +11,7 @@
 #include "emu/profile/cpu_set.h"
 #include "harness/build_set.h"
 #include "harness/check/check.h"
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/boot.h"
 #include "harness/load/elf/elf.h"

@@ -8,7 +8,7 @@
 #include "emu/profile/cpu_set.h"
 #include "harness/boot/image/unpack.h"
 #include "harness/boot/linux_guest.h"
-#include "harness/host/cache.h"
+#include "harness/host/folder/cache.h"
 
 struct guest_inputs {
 	const struct linux_guest_options *options;

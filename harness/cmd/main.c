@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/host/stop.h"
 #include "topaz_version.h"
 

@@ -8,9 +8,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "harness/host/folder/scratch.h"
 #include "harness/host/monotonic.h"
 #include "harness/host/raw.h"
-#include "harness/host/scratch.h"
 
 #define SAME_NSEC INT64_C(100000000)
 

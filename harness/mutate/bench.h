@@ -6,7 +6,7 @@
 #define TOPAZ_HARNESS_MUTATE_BENCH_H
 
 #include "harness/build_set.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/load/build.h"
 #include "harness/load/elf/elf.h"
 #include "harness/mutate/record.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "harness/explore/build/build_cache_state.h"
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "harness/mutate/bench.h"
 #include "harness/mutate/patch.h"
 

@@ -14,8 +14,8 @@
 
 #include <xxhash.h>
 
+#include "harness/host/folder/tree.h"
 #include "harness/host/input.h"
-#include "harness/host/tree.h"
 #include "harness/mutate/bench.h"
 
 #define FILE_NAME "results.jsonl"

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "harness/report/internal.h"
 
 static char *

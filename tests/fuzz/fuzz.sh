@@ -29,7 +29,7 @@ parsers)
 	    harness/explore/runner/schedule.c harness/finding/finding.c
 	    harness/report/baseline.c harness/report/common.c
 	    harness/report/json.c harness/report/replay.c harness/cmd/trace/reencode_text.c
-	    harness/host/input.c harness/host/shell.c harness/host/terminal.c harness/host/tree.c"
+	    harness/host/input.c harness/host/shell.c harness/host/terminal.c harness/host/folder/tree.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;
 perf_data)

@@ -4,7 +4,7 @@
  * what they hold, since a wrong digest ends everything early.
  */
 #include "emu/base/exec_log.h"
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "tests/fuzz/parsers.h"
 #include "traces/bundle/bundle_write.h"
 #include "traces/bundle/manifest.h"

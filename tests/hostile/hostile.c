@@ -24,7 +24,7 @@
 
 #include <xxhash.h>
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define COUNT      200
 #define JOBS       2

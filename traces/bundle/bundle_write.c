@@ -1,6 +1,6 @@
 #include "traces/bundle/bundle_write.h"
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "traces/bundle/manifest.h"
 #include "traces/bundle/zfile.h"
 

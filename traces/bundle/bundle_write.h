@@ -1,5 +1,5 @@
 /*
- * Writes a bundle into an empty folder; harness/host/output.h replaces an old folder with
+ * Writes a bundle into an empty folder; harness/host/folder/output.h replaces an old folder with
  * a new one.  After the first error every function does nothing and
  * returns that error.
  */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "harness/host/cache.h"
+#include "harness/host/folder/cache.h"
 
 static int
 is_package(const struct dirent *entry)

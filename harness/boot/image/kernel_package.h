@@ -5,7 +5,7 @@
 #ifndef TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_PACKAGE_H
 #define TOPAZ_HARNESS_BOOT_IMAGE_KERNEL_PACKAGE_H
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define KERNEL_PACKAGE_HELP \
  "(the newest 6.1 cloud package in ~/.cache/topaz/packages)"

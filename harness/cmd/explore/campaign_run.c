@@ -18,8 +18,8 @@
 #include "harness/explore/describe/findings.h"
 #include "harness/explore/describe/timeline.h"
 #include "harness/explore/parts/workers.h"
+#include "harness/host/folder/output.h"
 #include "harness/host/monotonic.h"
-#include "harness/host/output.h"
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 

@@ -8,8 +8,8 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
 #include "harness/explore/linux/linux_findings.h"
+#include "harness/host/folder/output.h"
 #include "harness/host/monotonic.h"
-#include "harness/host/output.h"
 #include "harness/host/stop.h"
 
 /* Not tried: what this kernel's interface does not report, or what one CPU cannot do. */

@@ -7,7 +7,7 @@
 #include <argp.h>
 
 #include "harness/explore/linux/linux_run.h"
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define LINUX_PATCHES_MAX 8
 

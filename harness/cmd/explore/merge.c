@@ -13,7 +13,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/explore/campaign_options.h"
 #include "harness/explore/build/objects.h"
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 #include "harness/report/report.h"
 
 #define SHARDS_MAX 4096

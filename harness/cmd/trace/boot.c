@@ -10,7 +10,7 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/boot_console.h"
 #include "harness/cmd/trace/guest_run.h"
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 #include "harness/host/raw.h"
 #include "harness/host/stop.h"
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 #include "traces/external/perf_export.h"
 
 struct export_input {

@@ -14,7 +14,7 @@
 #include "harness/boot/linux_record.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/guest_run.h"
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/build.h"
 #include "harness/record.h"

@@ -13,8 +13,8 @@
 
 #include "harness/explore/build/build_cache_state.h"
 #include "harness/explore/build/objects.h"
+#include "harness/host/folder/tree.h"
 #include "harness/host/input.h"
-#include "harness/host/tree.h"
 
 static const char *const folders[] = { "plain", "invariants" };
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "harness/explore/linux/linux_run_internal.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/host/stop.h"
 
 /* prologue.sh and scenario.sh, made arrays by embed.sh. */

@@ -6,7 +6,7 @@
 
 #include "harness/explore/linux/linux_perf.h"
 #include "harness/explore/linux/linux_run.h"
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define LINE_BYTES 256
 

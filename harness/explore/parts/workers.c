@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/host/stop.h"
 
 #define LOOK_USEC 100000

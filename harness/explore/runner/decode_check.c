@@ -7,7 +7,7 @@
 
 #include "emu/base/exec_log.h"
 #include "harness/explore/runner/runner.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/load/boot.h"
 #include "harness/record.h"
 #include "traces/bundle/bundle_write.h"

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <time.h>
 
-#include "harness/host/cache.h"
+#include "harness/host/folder/cache.h"
 
 #define KEY(c)  c "000000000000000000000000000000" c
 #define PATH(c) "cache/deep/" KEY(c) ".cached"

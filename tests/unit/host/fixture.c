@@ -4,7 +4,7 @@
 #include <dirent.h>
 #include <signal.h>
 
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 
 static char dir[64];
 

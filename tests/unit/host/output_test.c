@@ -6,9 +6,9 @@
 #define _GNU_SOURCE
 #include "fixture.h"
 
-#include "harness/host/marker.h"
-#include "harness/host/output.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/marker.h"
+#include "harness/host/folder/output.h"
+#include "harness/host/folder/scratch.h"
 
 static struct output *
 claim(const char *path)

@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 
 #define RACERS 8
 #define ROUNDS 20

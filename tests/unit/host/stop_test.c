@@ -7,7 +7,7 @@
 
 #include <signal.h>
 
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 #include "harness/host/stop.h"
 
 static const int all[] = { SIGINT, SIGTERM, SIGHUP };

@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #include <dirent.h>
 #include <limits.h>

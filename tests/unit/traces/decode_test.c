@@ -4,7 +4,7 @@
  */
 #include "fixture.h"
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "traces/bundle/image.h"
 #include "traces/decode/cut_cyc.h"
 #include "traces/decode/decode.h"

@@ -1,6 +1,6 @@
 #include "fixture.h"
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #include <intel-pt.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
 #include "fixture.h"
 
 #include "emu/profile/profile.h"
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 #include "traces/bundle/digest.h"
 #include "traces/bundle/manifest_model.h"
 

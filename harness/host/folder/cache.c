@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/host/cache.h"
+#include "harness/host/folder/cache.h"
 
 #include <dirent.h>
 #include <errno.h>

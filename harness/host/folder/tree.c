@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #include <dirent.h>
 #include <errno.h>

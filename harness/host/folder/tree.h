@@ -2,8 +2,8 @@
  * Operations on a folder with its content.  Symbolic links below the given path are
  * entries like others; no function follows them.
  */
-#ifndef TOPAZ_HARNESS_HOST_TREE_H
-#define TOPAZ_HARNESS_HOST_TREE_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_TREE_H
+#define TOPAZ_HARNESS_HOST_FOLDER_TREE_H
 
 #include <sys/stat.h>
 

@@ -5,10 +5,10 @@
  * bytes in all, those that were used longest ago are removed.  Files with other names are
  * not touched.
  */
-#ifndef TOPAZ_HARNESS_HOST_CACHE_H
-#define TOPAZ_HARNESS_HOST_CACHE_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_CACHE_H
+#define TOPAZ_HARNESS_HOST_FOLDER_CACHE_H
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define CACHE_KEY_BYTES 33 /* 32 hexadecimal digits and NUL */
 

@@ -5,8 +5,8 @@
  * nothing else is in it (marker.h); no option changes that.  One process at a time writes
  * to a path.
  */
-#ifndef TOPAZ_HARNESS_HOST_OUTPUT_H
-#define TOPAZ_HARNESS_HOST_OUTPUT_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_OUTPUT_H
+#define TOPAZ_HARNESS_HOST_FOLDER_OUTPUT_H
 
 #include "emu/base/base.h"
 

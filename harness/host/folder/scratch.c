@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/host/scratch.h"
+#include "harness/host/folder/scratch.h"
 
 #include <dirent.h>
 #include <errno.h>

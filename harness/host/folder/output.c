@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/host/output.h"
+#include "harness/host/folder/output.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "harness/host/marker.h"
-#include "harness/host/scratch.h"
+#include "harness/host/folder/marker.h"
+#include "harness/host/folder/scratch.h"
 
 #define NEW_NAME       "new"
 #define NAME_CHARS_MAX 200 /* leaves room for what claim() adds */

@@ -9,8 +9,8 @@
  *
  * It shows which entries of the folder topaz did not write.
  */
-#ifndef TOPAZ_HARNESS_HOST_MARKER_H
-#define TOPAZ_HARNESS_HOST_MARKER_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_MARKER_H
+#define TOPAZ_HARNESS_HOST_FOLDER_MARKER_H
 
 #include "emu/base/base.h"
 

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "harness/host/owned.h"
+#include "harness/host/folder/owned.h"
 
 #include <dirent.h>
 #include <errno.h>

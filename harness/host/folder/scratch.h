@@ -8,10 +8,10 @@
  *
  * Forked processes use their parent's scratch folder and remove only what they have made.
  */
-#ifndef TOPAZ_HARNESS_HOST_SCRATCH_H
-#define TOPAZ_HARNESS_HOST_SCRATCH_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_SCRATCH_H
+#define TOPAZ_HARNESS_HOST_FOLDER_SCRATCH_H
 
-#include "harness/host/owned.h"
+#include "harness/host/folder/owned.h"
 
 #define SCRATCH_BESIDE_MAX 4
 

@@ -4,12 +4,12 @@
  * lock when the process ends, however it ends.  So a process that can lock the file knows
  * that the owner has ended.  Forked processes do not keep the lock: owned_leave().
  */
-#ifndef TOPAZ_HARNESS_HOST_OWNED_H
-#define TOPAZ_HARNESS_HOST_OWNED_H
+#ifndef TOPAZ_HARNESS_HOST_FOLDER_OWNED_H
+#define TOPAZ_HARNESS_HOST_FOLDER_OWNED_H
 
 #include <sys/types.h>
 
-#include "harness/host/tree.h"
+#include "harness/host/folder/tree.h"
 
 #define OWNED_LOCK "lock"
 

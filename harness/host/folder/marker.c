@@ -1,4 +1,4 @@
-#include "harness/host/marker.h"
+#include "harness/host/folder/marker.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 
 #include <xxhash.h>
 
+#include "harness/host/folder/tree.h"
 #include "harness/host/input.h"
-#include "harness/host/tree.h"
 
 #define FIRST_LINE  "topaz 1 %s\n"
 #define BLOCK_BYTES (UINT32_C(1) << 16)
