@@ -1,6 +1,6 @@
 /*
  * Goal: a stream that holds packets of every kind, as a raw file and as a perf.data,
- * for perf's packet decoder and libipt's to be compared (tests/meta/perf.sh). Method:
+ * for perf's packet decoder and libipt's to be compared (tests/meta/trace/perf.sh). Method:
  * two units are told of one event of each kind; the PEBS blocks come last, since
  * libipt stops there.
  * usage: pt_perf_packets PERF_DATA RAW_BEFORE RAW_PEBS

@@ -4,7 +4,7 @@
 # prints and writes is compared with one that nobody interrupted.
 # usage: resume.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 drivers=$(realpath "$2")/tests/example/drivers
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -5,7 +5,7 @@
 # shell that is not there is skipped by name.
 # usage: completion.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 drivers=$(realpath "$2")/tests/example/drivers
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

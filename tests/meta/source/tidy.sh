@@ -100,7 +100,7 @@ done
 # No file calls another one that calls it, be it over others.
 callers=$(find emu harness traces -name '*.c' ! -path 'harness/guest/*' \
     ! -path 'harness/kpi/*' | sort)
-circles=$(awk -f tests/meta/calls.awk $callers $callers | tsort 2>&1 >/dev/null |
+circles=$(awk -f tests/meta/source/calls.awk $callers $callers | tsort 2>&1 >/dev/null |
     sed -n 's/^tsort: \(.*\.c\)$/\1/p' | sort -u)
 [ -z "$circles" ] ||
     complain "these files call one another in a circle:" $circles

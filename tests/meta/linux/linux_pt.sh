@@ -6,7 +6,7 @@
 # perf.data that is broken on purpose, byte by byte. Without the kernel only the bad input.
 # usage: linux_pt.sh TOPAZ
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

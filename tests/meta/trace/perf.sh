@@ -6,7 +6,7 @@
 # usage: perf.sh TOPAZ PT_PERF_PACKETS
 topaz=$(realpath "$1")
 packets=$(realpath "$2")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

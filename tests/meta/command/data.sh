@@ -4,7 +4,7 @@
 # moments and killed; then everything that there is is listed.
 # usage: data.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 root=$(realpath "$2")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

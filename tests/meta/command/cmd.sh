@@ -3,7 +3,7 @@
 # overwritten; good input gives the promised last line. Method: call the commands.
 # usage: cmd.sh TOPAZ
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -8,7 +8,7 @@
 root=$(realpath "$1")
 sample=$2
 shift 2
-here=$root/tests/meta
+here=$root/tests/meta/mutants
 readme=$root/tests/packets/README.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

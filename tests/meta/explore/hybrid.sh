@@ -6,7 +6,7 @@
 # usage: hybrid.sh TOPAZ FREEBSD_SOURCE
 topaz=$(realpath "$1")
 source=$(realpath "$2")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -2,7 +2,7 @@
 # Goal: the unit tests reach the whole PT unit. Method: a build with gcov of its own,
 # the unit tests of emu/pt in it, then the lines and branches of emu/pt/*.c.
 # Branches that only an assertion of ours adds do not count: no test can take them.
-# usage: tests/meta/coverage.sh BUILD_DIR [-v]   (needs meson, gcc and gcov)
+# usage: tests/meta/source/coverage.sh BUILD_DIR [-v]   (needs meson, gcc and gcov)
 # -v lists the lines that no test reaches. 95 % of lines, 90 % of branches, or 1; 77,
 # skipped, where a tool is not there.
 set -eu
@@ -11,7 +11,7 @@ for tool in meson gcc gcov; do
 done
 build=$(realpath -m "$1")
 verbose=${2:-}
-root=$(cd "$(dirname "$0")/../.." && pwd)
+root=$(cd "$(dirname "$0")/../../.." && pwd)
 [ -e "$build/build.ninja" ] ||
 	CC=gcc meson setup -Db_coverage=true -Dbuildtype=debug \
 	    -Dwerror=false "$build" "$root" >/dev/null

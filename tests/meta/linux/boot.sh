@@ -6,7 +6,7 @@
 # the cache of ./bootstrap test; without it only the bad input.
 # usage: boot.sh TOPAZ
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -5,7 +5,7 @@
 # usage: explore_linux.sh TOPAZ LINUX_BUGS
 topaz=$(realpath "$1")
 bugs=$(realpath "$2")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

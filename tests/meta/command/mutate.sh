@@ -5,8 +5,8 @@
 # usage: mutate.sh TOPAZ ROOT CLANG; CLANG: "yes" if topaz was built with libclang
 topaz=$(realpath "$1")
 root=$(realpath "$2")
-here=$(realpath "$(dirname "$0")")
-drivers=$here/mutate
+here=$(realpath "$(dirname "$0")/..")
+drivers=$here/command/mutate
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -7,7 +7,7 @@
 # are refused. Skipped where perf is not installed.
 # usage: perf_loss.sh TOPAZ
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1

@@ -5,7 +5,7 @@
 # it; then headers, macros and flags, with the check of its tokens.
 # usage: new.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 root=$(realpath "$2")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT

@@ -5,7 +5,7 @@
 # Debian's 6.12 and 6.1 cloud kernels from the cache of ./bootstrap test.
 # usage: boot_smp.sh TOPAZ
 topaz=$(realpath "$1")
-here=$(realpath "$(dirname "$0")")
+here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
