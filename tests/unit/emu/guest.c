@@ -1,8 +1,8 @@
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include "emu/base/exec_log.h"
 #include "emu/profile/cpu_set.h"
-#include "retired.h"
+#include "tests/unit/emu/retired.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "retired.h"
+#include "tests/unit/emu/retired.h"
 
 #include "emu/base/exec_log.h"
 

@@ -5,7 +5,7 @@
  * sums are known; runs of the same kind and runs one instruction at a time
  * must agree.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -6,7 +6,7 @@
  * the ways of running, and the trace with what retired: a string that was cut
  * counts once.  The one-entry table of Broadwell and its early PMI likewise.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

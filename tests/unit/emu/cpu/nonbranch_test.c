@@ -4,7 +4,7 @@
  * way of running; the packets by libipt's packet decoder against what the handlers
  * recorded and what the guest's source says.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <intel-pt.h>
 #include <setjmp.h>

@@ -3,7 +3,7 @@
  * Method: a guest that reads the MSRs of the range and writes them; it is where the
  * machine keeps its PT units from.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

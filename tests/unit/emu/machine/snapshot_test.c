@@ -4,7 +4,7 @@
  * guests are broken off at many places, run to their end, put back and run again;
  * everything recorded after the snapshot is compared, RAM included.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

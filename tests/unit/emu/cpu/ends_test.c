@@ -5,7 +5,7 @@
  * Method: one guest with a row for each way; the end, its text and all that
  * was recorded are compared between the ways of running.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -79,7 +79,7 @@ every_end_has_its_reason(void **state)
 
 static const char *const refused[] = {
 #define REFUSED(name, ...) "instruction '" #name,
-#include "guest/refused.def"
+#include "tests/unit/emu/guest/refused.def"
 #undef REFUSED
 };
 

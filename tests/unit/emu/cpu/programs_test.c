@@ -3,7 +3,7 @@
  * the architecture says, and run the same in every way.
  * Method: one guest each; results that it noted, its records, and the trace.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,8 +4,8 @@
  * do.  Method: the records, as events and as memory has them, against what follows from
  * the execution log, instruction by instruction.
  */
-#include "guest.h"
-#include "retired.h"
+#include "tests/unit/emu/guest.h"
+#include "tests/unit/emu/retired.h"
 
 #include <Zydis/Zydis.h>
 #include <setjmp.h>

@@ -6,7 +6,7 @@
  * and without invalidations; first those that once went wrong, then random ones
  * with fixed seeds.  Each is run in all ways; everything recorded must agree.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * Method: a guest provokes each in turn; its handler writes down what it is
  * given; the expected list is written out from SDM vol. 3, chapter 6 and 4.7.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

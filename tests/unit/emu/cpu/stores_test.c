@@ -3,7 +3,7 @@
  * are reported and answered. Method: a guest with every form of store, whose memory is
  * compared after each instruction; one that calls.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

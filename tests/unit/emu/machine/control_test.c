@@ -4,7 +4,7 @@
  * interrupts, strings, faults and several CPUs are stopped again and again, or
  * stepped, and compared with a run that was left alone.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -4,7 +4,7 @@
  * Method: a guest that notes CPUID on each CPU and then writes everywhere what CPU 0
  * alone would allow.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

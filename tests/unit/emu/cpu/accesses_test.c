@@ -5,7 +5,7 @@
  * fault, are interrupted, change their code or run on several CPUs, as blocks, one
  * instruction at a time, broken off and from a snapshot: the same reports.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,7 +3,7 @@
  * guests are stopped in the middle of traced work, acted on, and what follows is read
  * off the events and the machine's state.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * Method: a guest that runs each instruction at a list of places; what each place raises
  * follows here from SDM vol. 1, 4.1.1, and vol. 3, 4.7.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * Method: a guest that runs each form after an ADD and notes everything; the expected
  * values are written out from SDM vol. 2, "CMPXCHG8B/CMPXCHG16B" and "CMPXCHG".
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

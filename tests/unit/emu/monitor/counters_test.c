@@ -5,8 +5,8 @@
  * IA32_PERF_GLOBAL_CTRL that enables to the one that disables; and three ways of
  * running against each other.
  */
-#include "guest.h"
-#include "retired.h"
+#include "tests/unit/emu/guest.h"
+#include "tests/unit/emu/retired.h"
 
 #include <Zydis/Zydis.h>
 #include <setjmp.h>

@@ -4,8 +4,8 @@
  * run.  Method: the records in memory against the execution log: the n-th event is found by
  * counting, and R8, which counts the INCs, by counting these.
  */
-#include "guest.h"
-#include "retired.h"
+#include "tests/unit/emu/guest.h"
+#include "tests/unit/emu/retired.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

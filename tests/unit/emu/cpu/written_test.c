@@ -5,7 +5,7 @@
  * Method: guests that write code and note what it returns, run in all ways; a host that
  * writes code between two runs, and goes back to before by a snapshot.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

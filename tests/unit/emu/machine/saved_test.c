@@ -5,7 +5,7 @@
  * machine; the same guest is saved by two processes, whose addresses differ, and the
  * bytes are compared.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * kind of timing packet and with several ratios of the core clock; TSC packets
  * against the time of the events, MTC packets against each other.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <intel-pt.h>
 #include <setjmp.h>

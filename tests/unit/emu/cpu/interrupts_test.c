@@ -4,7 +4,7 @@
  * Method: one guest with the timer in every mode, HLT, STI, priorities and
  * nested NMIs; what its handlers noted, and the events, against the expected.
  */
-#include "guest.h"
+#include "tests/unit/emu/guest.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
