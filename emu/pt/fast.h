@@ -2,7 +2,7 @@
  * The part of a unit that its users access directly, always the first member of
  * struct pt_unit.  A near transfer, or a branch not taken, that changes neither CPL
  * nor CR3 nor mode may be reported with an inline function instead of
- * pt_unit_transfer(); the packets are the same (tests/unit/pt/fast_test.c).  Which
+ * pt_unit_transfer(); the packets are the same (tests/unit/pt/flow/fast_test.c).  Which
  * function depends on the unit's state:
  *
  *   flag      state                                     report

@@ -13,7 +13,8 @@ readme=$root/tests/packets/README.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$root" || exit 1
-tests="msr cycles uarch feature_mask profile errata errata_time"
+tests="msr/msr packet/cycles profile/uarch profile/feature_mask profile/profile errata/errata
+    errata/errata_time"
 [ "$sample" = all ] && step=1 || step=$sample
 
 # build FILE OBJECT FOLDER CC...: FILE with what FOLDER has in place of the tree's.
@@ -27,15 +28,19 @@ build() {
 
 mkdir "$dir/rest" "$dir/run"
 for file in emu/base/base.c emu/pt/*.c emu/pt/*/*.c emu/profile/*.c tests/packets/[!cr]*.c \
-    tests/packets/reader.c tests/unit/pt/*.c traces/decode/clock.c traces/bundle/image.c; do
+    tests/packets/reader.c tests/unit/pt/*.c tests/unit/pt/*/*.c traces/decode/clock.c \
+    traces/bundle/image.c; do
 	case $file in
 	*_test.c | */perf_packets.c) continue ;;
 	esac
 	build "$file" "$dir/rest/$(echo "$file" | tr / _).o" "$dir" "$@" ||
 	    exit 1
 done
-for main in $tests; do
-	build "tests/unit/pt/${main}_test.c" "$dir/$main.o" "$dir" "$@" ||
+mains=run
+for test in $tests; do
+	main=$(basename "$test")
+	mains="$mains $main"
+	build "tests/unit/pt/${test}_test.c" "$dir/$main.o" "$dir" "$@" ||
 	    exit 1
 done
 build tests/packets/run.c "$dir/run.o" "$dir" "$@" || exit 1
@@ -46,7 +51,7 @@ try() {
 	changed=$1
 	place=$2
 	shift 2
-	for main in run $tests; do
+	for main in $mains; do
 		"$@" -o "$place/$main" "$dir/$main.o" $changed "$dir/rest.a" \
 		    -lcmocka -lipt -lxxhash || return 2
 		timeout 60 "$place/$main" tests/packets >"$place/log" 2>&1 ||

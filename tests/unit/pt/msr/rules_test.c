@@ -7,7 +7,7 @@
  */
 #include "emu/pt/packet/nonbranch.h"
 #include "tests/unit/pt/fake.h"
-#include "tests/unit/pt/msr_rules.h"
+#include "tests/unit/pt/msr/msr_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -5,7 +5,7 @@
  * flow or another time.  Those of time alone are in errata_time_test.c.
  */
 #include "emu/pt/inject.h"
-#include "tests/unit/pt/errata_tell.h"
+#include "tests/unit/pt/errata/errata_tell.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * A trace in which an erratum shows, and what libipt makes of it: told the processor,
  * told nothing, and told another processor.
  */
-#ifndef TOPAZ_TESTS_UNIT_PT_ERRATA_TELL_H
-#define TOPAZ_TESTS_UNIT_PT_ERRATA_TELL_H
+#ifndef TOPAZ_TESTS_UNIT_PT_ERRATA_ERRATA_TELL_H
+#define TOPAZ_TESTS_UNIT_PT_ERRATA_ERRATA_TELL_H
 
 #include "tests/unit/pt/fake.h"
 

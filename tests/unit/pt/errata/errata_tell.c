@@ -1,4 +1,4 @@
-#include "tests/unit/pt/errata_tell.h"
+#include "tests/unit/pt/errata/errata_tell.h"
 
 #include "emu/pt/sync.h"
 #include "tests/unit/pt/event_text.h"

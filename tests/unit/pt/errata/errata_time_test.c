@@ -3,7 +3,7 @@
  * them. Method: as in errata_test.c; the exact decoder of traces/decode/clock.h beside it.
  */
 #include "emu/pt/sync.h"
-#include "tests/unit/pt/errata_tell.h"
+#include "tests/unit/pt/errata/errata_tell.h"
 #include "traces/decode/clock.h"
 
 #include <setjmp.h>

@@ -5,8 +5,8 @@
  * Source: SDM vol. 3, 33.2.8 "Enabling and Configuration MSRs"; 33.3.1 "Detection
  * of Intel PT".
  */
-#ifndef TOPAZ_TESTS_UNIT_PT_MSR_RULES_H
-#define TOPAZ_TESTS_UNIT_PT_MSR_RULES_H
+#ifndef TOPAZ_TESTS_UNIT_PT_MSR_MSR_RULES_H
+#define TOPAZ_TESTS_UNIT_PT_MSR_MSR_RULES_H
 
 #include "emu/profile/profile.h"
 

@@ -6,7 +6,7 @@
  * specification's list and shares no table with the model.
  */
 #include "tests/unit/pt/fake.h"
-#include "tests/unit/pt/msr_rules.h"
+#include "tests/unit/pt/msr/msr_rules.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
