@@ -21,7 +21,7 @@ events)
 	libs="$libs -lipt"
 	;;
 msrs)
-	sources="$machine tests/fuzz/msrs_area_code.S"
+	sources="$machine tests/fuzz/msrs/msrs_area_code.S"
 	libs="$libs -lZydis -lZycore -lunicorn"
 	;;
 parsers)
@@ -39,7 +39,7 @@ perf_data)
 esac
 # shellcheck disable=SC2086 # lists of words
 clang -g -O2 -std=gnu17 -I. -fsanitize=fuzzer,address,undefined \
-    -fno-sanitize-recover=all tests/fuzz/${target}_*.c tests/fuzz/fuzz.c \
+    -fno-sanitize-recover=all tests/fuzz/${target}/*.c tests/fuzz/fuzz.c \
     $sources $libs -o "$out/${target}_fuzz"
 export LSAN_OPTIONS=suppressions=tests/lsan.txt
 exec nice -n 19 "$out/${target}_fuzz" -max_total_time="$seconds" -max_len=4096 \

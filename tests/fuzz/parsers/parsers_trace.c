@@ -2,7 +2,7 @@
  * Goal: whatever a captured trace and the memory that it ran in hold, re-encoding it
  * ends in a result or in a message. Method: the input is options, code, packets.
  */
-#include "tests/fuzz/parsers.h"
+#include "tests/fuzz/parsers/parsers.h"
 #include "traces/memory/memory_image.h"
 #include "traces/reencode/reencode.h"
 

@@ -2,8 +2,8 @@
  * The program that is walked, as bytes: three regions of code in slots of 8 bytes, each
  * with one instruction that counts and a NOP.
  */
-#ifndef TOPAZ_TESTS_FUZZ_EVENTS_PROGRAM_H
-#define TOPAZ_TESTS_FUZZ_EVENTS_PROGRAM_H
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_PROGRAM_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>

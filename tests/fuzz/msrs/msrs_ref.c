@@ -1,4 +1,4 @@
-#include "tests/fuzz/msrs_ref.h"
+#include "tests/fuzz/msrs/msrs_ref.h"
 
 #include "emu/pt/unit.h"
 

@@ -3,8 +3,8 @@
  * no line of emu/pt is used.  SDM vol. 3, 33.2.8 "Enabling and Configuration MSRs";
  * 24.8 "Restrictions on VMX Operation"; SDM vol. 1, 13.5.6 "PT State".
  */
-#ifndef TOPAZ_TESTS_FUZZ_MSRS_REF_H
-#define TOPAZ_TESTS_FUZZ_MSRS_REF_H
+#ifndef TOPAZ_TESTS_FUZZ_MSRS_MSRS_REF_H
+#define TOPAZ_TESTS_FUZZ_MSRS_MSRS_REF_H
 
 #include "emu/profile/profile.h"
 

@@ -10,7 +10,7 @@
  */
 #include "emu/pt/inject.h"
 #include "emu/pt/sync.h"
-#include "tests/fuzz/events_wild.h"
+#include "tests/fuzz/events/events_wild.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "tests/fuzz/events_wild.h"
+#include "tests/fuzz/events/events_wild.h"
 
 #include "emu/pt/packet/nonbranch.h"
 

@@ -1,9 +1,9 @@
-#include "tests/fuzz/events_program.h"
+#include "tests/fuzz/events/events_program.h"
 
 #include <assert.h>
 #include <string.h>
 
-#include "tests/fuzz/events_walk.h"
+#include "tests/fuzz/events/events_walk.h"
 #include "tests/fuzz/fuzz.h"
 
 /* Where code lies: the first for CPL 0, the others for CPL 3. */

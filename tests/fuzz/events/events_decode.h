@@ -3,8 +3,8 @@
  * decoders.  It knows nothing of the unit: libipt's names and the unit's are not for
  * one file.
  */
-#ifndef TOPAZ_TESTS_FUZZ_EVENTS_DECODE_H
-#define TOPAZ_TESTS_FUZZ_EVENTS_DECODE_H
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_DECODE_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_DECODE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -4,11 +4,11 @@
  * PT units of all that happens and notes which instructions must be traced, by rules
  * of its own.
  */
-#ifndef TOPAZ_TESTS_FUZZ_EVENTS_WALK_H
-#define TOPAZ_TESTS_FUZZ_EVENTS_WALK_H
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_WALK_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_WALK_H
 
-#include "tests/fuzz/events_decode.h"
-#include "tests/fuzz/events_pair.h"
+#include "tests/fuzz/events/events_decode.h"
+#include "tests/fuzz/events/events_pair.h"
 
 #define WALK_STACK_MAX 64
 #define WALK_GAPS_MAX  4096

@@ -1,11 +1,11 @@
-#include "tests/fuzz/events_walk.h"
+#include "tests/fuzz/events/events_walk.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu/pt/inject.h"
 #include "emu/pt/packet/nonbranch.h"
-#include "tests/fuzz/events_program.h"
+#include "tests/fuzz/events/events_program.h"
 #include "tests/fuzz/fuzz.h"
 
 static uint64_t

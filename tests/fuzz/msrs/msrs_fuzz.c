@@ -13,8 +13,8 @@
 #include "emu/pt/packet/nonbranch.h"
 #include "emu/pt/unit.h"
 #include "tests/fuzz/fuzz.h"
-#include "tests/fuzz/msrs_area.h"
-#include "tests/fuzz/msrs_ref.h"
+#include "tests/fuzz/msrs/msrs_area.h"
+#include "tests/fuzz/msrs/msrs_ref.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 #include "emu/pt/inject.h"
 #include "emu/pt/packet/nonbranch.h"
-#include "tests/fuzz/events_walk.h"
+#include "tests/fuzz/events/events_walk.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <string.h>

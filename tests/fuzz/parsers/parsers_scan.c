@@ -3,7 +3,7 @@
  * the bytes are, and nothing beyond them. Method: both, side by side, up to libipt's
  * first error; then this one alone.
  */
-#include "tests/fuzz/parsers.h"
+#include "tests/fuzz/parsers/parsers.h"
 #include "traces/reencode/input/pkt.h"
 #include "traces/reencode/input/trace_stats.h"
 

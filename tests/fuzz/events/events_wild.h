@@ -2,10 +2,10 @@
  * Events that belong to no program: of every kind, in any order, from anywhere to
  * anywhere.
  */
-#ifndef TOPAZ_TESTS_FUZZ_EVENTS_WILD_H
-#define TOPAZ_TESTS_FUZZ_EVENTS_WILD_H
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_WILD_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_WILD_H
 
-#include "tests/fuzz/events_walk.h"
+#include "tests/fuzz/events/events_walk.h"
 #include "tests/fuzz/fuzz.h"
 
 /* One event, by INPUT, to both units of WALK. */

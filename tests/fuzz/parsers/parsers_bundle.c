@@ -5,7 +5,7 @@
  */
 #include "emu/base/exec_log.h"
 #include "harness/host/folder/tree.h"
-#include "tests/fuzz/parsers.h"
+#include "tests/fuzz/parsers/parsers.h"
 #include "traces/bundle/bundle_write.h"
 #include "traces/bundle/manifest.h"
 #include "traces/verify/verify.h"

@@ -3,8 +3,8 @@
  * the fast path wherever it is allowed, and snapshotted in between. Their streams,
  * events and hashes must be equal at any time.
  */
-#ifndef TOPAZ_TESTS_FUZZ_EVENTS_PAIR_H
-#define TOPAZ_TESTS_FUZZ_EVENTS_PAIR_H
+#ifndef TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_PAIR_H
+#define TOPAZ_TESTS_FUZZ_EVENTS_EVENTS_PAIR_H
 
 #include "emu/profile/profile.h"
 #include "emu/pt/unit.h"

@@ -12,7 +12,7 @@
 #include "harness/explore/runner/schedule.h"
 #include "harness/manifest/manifest.h"
 #include "harness/report/report.h"
-#include "tests/fuzz/parsers.h"
+#include "tests/fuzz/parsers/parsers.h"
 #include "traces/bundle/bundle.h"
 #include "traces/bundle/exec_log_read.h"
 #include "traces/bundle/manifest.h"

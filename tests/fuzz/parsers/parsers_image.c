@@ -4,7 +4,7 @@
  * an option's text gave is written and read again, and must be the same.
  */
 #include "harness/cmd/trace/reencode_text.h"
-#include "tests/fuzz/parsers.h"
+#include "tests/fuzz/parsers/parsers.h"
 #include "traces/memory/memory_image.h"
 #include "traces/reencode/reencode.h"
 

@@ -8,13 +8,13 @@
  * Source: SDM vol. 1, 13.11 "Operation of XSAVES", 13.12 "Operation of XRSTORS",
  * 13.4.2 "XSAVE Header"; SDM vol. 2, "XSAVES", "XRSTORS".
  */
-#include "tests/fuzz/msrs_area.h"
+#include "tests/fuzz/msrs/msrs_area.h"
 
 #include "emu/guest_abi.h"
 #include "emu/machine.h"
 #include "emu/profile/cpu_set.h"
 #include "emu/pt/unit.h"
-#include "tests/fuzz/msrs_ref.h"
+#include "tests/fuzz/msrs/msrs_ref.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /*
  * What the readers of the target `parsers` share.
  */
-#ifndef TOPAZ_TESTS_FUZZ_PARSERS_H
-#define TOPAZ_TESTS_FUZZ_PARSERS_H
+#ifndef TOPAZ_TESTS_FUZZ_PARSERS_PARSERS_H
+#define TOPAZ_TESTS_FUZZ_PARSERS_PARSERS_H
 
 #include "tests/fuzz/fuzz.h"
 

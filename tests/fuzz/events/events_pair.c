@@ -1,4 +1,4 @@
-#include "tests/fuzz/events_pair.h"
+#include "tests/fuzz/events/events_pair.h"
 
 #include <stdlib.h>
 #include <string.h>

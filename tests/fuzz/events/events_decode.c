@@ -1,4 +1,4 @@
-#include "tests/fuzz/events_decode.h"
+#include "tests/fuzz/events/events_decode.h"
 
 #include <intel-pt.h>
 #include <stdlib.h>
