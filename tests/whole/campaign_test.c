@@ -26,7 +26,7 @@
 #include "harness/report/report.h"
 
 #define BUDGET  600
-#define REPLAYS 100
+#define REPLAYS 20
 
 static const char *topaz; /* the program */
 static struct build_cache *build_cache;
@@ -157,6 +157,7 @@ shards_together_find_the_same(void **state)
 
 	(void)state;
 	options.kinds |= UINT32_C(1) << DEVIATION_PMI;
+	options.budget = BUDGET / 3;
 	one = campaigns_run(build_cache, &options);
 	all = run_shards(options, 3);
 	expected = json_of(one);

@@ -23,7 +23,7 @@
      UINT32_C(1) << DEVIATION_SWITCH)
 #define SHARES      64  /* of the first deviations of a pair */
 #define PAIRS_MIN   100 /* of a share worth comparing */
-#define STRIDE      3
+#define STRIDE      11
 #define RING0_BEGIN (UINT64_C(1) << 63)
 #define WARM_RUNS   3000
 #define MANY_RUNS   100000

@@ -11,7 +11,7 @@
 #include "harness/explore/linux/linux_explore.h"
 
 #define KIND(id) (UINT32_C(1) << DEVIATION_##id)
-#define BUDGET   16 /* schedules of each kind */
+#define BUDGET   8 /* schedules of each kind */
 
 struct bug {
 	const char *name, *function;

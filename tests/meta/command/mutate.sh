@@ -187,7 +187,7 @@ has answers/results.jsonl '"operator":"delete-field"' '"check":"wrong-answer"'
 
 # What a processor lacks the driver has to refuse.
 only=core/config.c:PT0_EBX_CR3:constant-up:2
-expect 0 "" 0 mutate insntrace --only $only --kinds cpu --budget 3000 -o processors
+expect 0 "" 0 mutate insntrace --only $only --kinds cpu --budget 1500 -o processors
 has processors/results.jsonl '"class":"killed"' '"subject":"insntrace@' \
     ',profile-alderlake-n,no-cr3='
 

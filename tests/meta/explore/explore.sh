@@ -28,11 +28,6 @@ echo keep >file
 for command in explore faults ci; do
 	expect 2 "none: no such driver" 1 $command none
 	expect 2 "/none/insntrace/driver.yaml" 1 $command --drivers /none
-	expect 2 "none: no such scenario" 1 $command insntrace/none
-	expect 2 "no scenario after the '/'" 1 $command insntrace/
-	expect 2 "\"none\": no such operation" 1 $command insntrace=load+none
-	expect 2 "9 CPUs: 1 to 8" 1 $command insntrace@9=load
-	expect 2 "layout 'none': no such word" 1 $command insntrace,none=load
 	expect 2 "--kinds pmi,none: not names" 1 $command --kinds pmi,none
 	expect 2 "--kinds : empty" 1 $command --kinds ""
 	expect 2 "--shard 3/2: not I/N" 1 $command --shard 3/2
@@ -59,6 +54,11 @@ for command in explore faults ci; do
 	expect 2 "the command is too long" 1 $command --cc "$(printf %09000d 0)"
 done
 expect 2 "--depth 3: 1 or 2" 1 explore --depth 3
+expect 2 "none: no such scenario" 1 ci insntrace/none
+expect 2 "no scenario after the '/'" 1 explore insntrace/
+expect 2 "\"none\": no such operation" 1 faults insntrace=load+none
+expect 2 "9 CPUs: 1 to 8" 1 ci insntrace@9=load
+expect 2 "layout 'none': no such word" 1 explore insntrace,none=load
 # What means nothing to a command is none of its options, and not in its help.
 foreign() {
 	command=$1
@@ -131,13 +131,13 @@ for command in merge report; do
 done
 
 # Pairs are of the deviations that the user names.
-expect 0 "passed" 0 explore grab/grab-give --drivers "$drivers" --kinds preempt --depth 2 \
+expect 0 "passed" 0 explore grab/grab-give --drivers "$drivers" --kinds preempt --depth 2 --budget 200 \
     --no-pages --progress none -o pairs
 grep '^depth 2' stdout | grep -q ' 0 / *0 ' && complain "no pairs of preempt"
 
 # A finding, and all that can be made of it.
 set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu \
-    --budget 3000
+    --budget 600
 expect 1 "bad-free" 0 explore "$@" -o found --write-baseline known
 cp stdout text
 tail -n 1 stdout | grep -q -x '[0-9]* passed, [0-9]* failed, [0-9]* not judged' ||
@@ -191,7 +191,7 @@ pasted() {
 }
 ln -s "$drivers" mine
 mkdir "it's here" && cp -R "$drivers/." "it's here"
-set -- grab/grab-give --no-sequences --kinds cpu --budget 3000 --progress none
+set -- grab/grab-give --no-sequences --kinds cpu --budget 600 --progress none
 expect 1 "bad-free" 0 explore "$@" --drivers mine -o plain
 token=$(sed -n 's/^ *replay:  topaz replay \(tz1:[^ ]*\).*/\1/p' stdout)
 pasted "$token --drivers mine"
@@ -222,7 +222,7 @@ grep -q -F "$token --from part1 --drivers mine" stdout || complain "merge: no li
 
 # The command that is kept with the findings repeats them, word for word.
 mkdir "it's here" && cp -R "$drivers/." "it's here"
-expect 1 "bad-free" 0 explore --no-sequences grab/grab-give --kinds cpu --budget 1500 \
+expect 1 "bad-free" 0 explore --no-sequences grab/grab-give --kinds cpu --budget 400 \
     --seed 3 --drivers "it's here" -o "\$HOME *" --no-pages --progress none
 mv '$HOME *' first
 grep -q '"uri": "it%27s%20here\\/grab\\/grab.c"' first/findings.sarif ||
@@ -236,7 +236,7 @@ shift
 cmp first/findings.jsonl '$HOME *'/findings.jsonl ||
     complain "this does not repeat the findings: $command"
 set -- grab/grab-give --drivers "$drivers" --no-sequences --progress none --kinds cpu \
-    --budget 3000
+    --budget 600
 
 # What is known does not count; what is taken out of the list does.
 expect 0 "new 0   fixed 0" 0 explore "$@" -o again --baseline known --no-pages
@@ -279,7 +279,7 @@ expect 1 "fixed 0   still failing 0" 0 ci "$@" -o ci \
 
 # Shards are the whole; what is no shard of it does not join.
 set -- grab/grab-give --drivers "$drivers" --no-sequences --no-pages --progress none \
-    --kinds cpu --budget 3000
+    --kinds cpu --budget 600
 "$topaz" explore "$@" --shard 1/2 -o s1 >stdout 2>stderr
 "$topaz" explore "$@" --shard 2/2 -o s2 >stdout 2>stderr
 expect 1 "bad-free" 0 merge s1 s2 -o joined

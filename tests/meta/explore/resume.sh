@@ -17,7 +17,7 @@ complain() {
 	bad=1
 }
 
-options="grab --drivers $drivers --kinds cpu --budget 12000 -j2 --no-pages --progress lines"
+options="grab --drivers $drivers --kinds cpu --budget 6000 -j2 --no-pages --progress lines"
 "$topaz" explore $options -o found >whole 2>log
 [ $? = 1 ] || complain "not interrupted: no finding"
 grep -v '"summary"' found/findings.jsonl >whole.jsonl
