@@ -1,3 +1,4 @@
+#define _DEFAULT_SOURCE
 #include "tests/unit/emu/guest.h"
 
 #include "emu/base/exec_log.h"
@@ -9,20 +10,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include <cmocka.h>
 
-#define IMAGE_PA   0x200000
-#define PML4_PA    0x1000
-#define AREA_PA    0x600000
-#define AREA_BYTES 0x40000
-#define RECORDS    0x20000
-#define INSNS_MAX  3000000
-#define PTE_P      TZ_BIT(0)
-#define PTE_W      TZ_BIT(1)
-#define PTE_U      TZ_BIT(2)
-#define PTE_PS     TZ_BIT(7)
-#define PTE_NX     TZ_BIT(63)
+#define IMAGE_PA    0x200000
+#define PML4_PA     0x1000
+#define AREA_PA     0x600000
+#define AREA_BYTES  0x40000
+#define RECORDS     0x20000
+#define INSNS_MAX   3000000
+#define CHUNK_PAGES 512
+#define PTE_P       TZ_BIT(0)
+#define PTE_W       TZ_BIT(1)
+#define PTE_U       TZ_BIT(2)
+#define PTE_PS      TZ_BIT(7)
+#define PTE_NX      TZ_BIT(63)
 
 static const char *guest_dir;
 
@@ -276,18 +279,70 @@ assert_same_events(const struct guest *a, const struct guest *b)
 	assert_int_equal(a->event_count, b->event_count);
 }
 
-static void
-assert_same_memory(const struct guest *a, const struct guest *b)
+/* Which of the CHUNK_PAGES pages of RAM at PA the host has.  The others are 0, and stay absent. */
+struct presence {
+	unsigned char page[CHUNK_PAGES];
+};
+
+static struct presence
+find_present(const uint8_t *ram, uint64_t pa)
 {
-	for (uint64_t pa = 0; pa < GUEST_RAM_BYTES; pa++) {
-		if (pa % 4096 == 0 &&
-		    memcmp(a->ram + pa, b->ram + pa, 4096) == 0) {
-			pa += 4095;
-			continue;
+	struct presence found;
+
+	assert_int_equal(mincore((void *)(uintptr_t)(ram + pa),
+			     CHUNK_PAGES * TZ_PAGE_BYTES, found.page),
+	    0);
+	return found;
+}
+
+uint8_t *
+guest_ram_copy(const uint8_t *ram)
+{
+	uint8_t *copy = mmap(NULL, GUEST_RAM_BYTES, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	assert_ptr_not_equal(copy, MAP_FAILED);
+	for (uint64_t pa = 0; pa < GUEST_RAM_BYTES;) {
+		struct presence present = find_present(ram, pa);
+
+		for (unsigned i = 0; i < CHUNK_PAGES; i++) {
+			if (present.page[i] & 1)
+				memcpy(copy + pa, ram + pa, TZ_PAGE_BYTES);
+			pa += TZ_PAGE_BYTES;
 		}
-		if (a->ram[pa] != b->ram[pa])
-			fail_msg("memory at 0x%llx: 0x%x and 0x%x",
-			    (unsigned long long)pa, a->ram[pa], b->ram[pa]);
+	}
+	return copy;
+}
+
+void
+guest_ram_copy_free(uint8_t *copy)
+{
+	munmap(copy, GUEST_RAM_BYTES);
+}
+
+static void
+assert_same_page(const uint8_t *a, const uint8_t *b, uint64_t pa)
+{
+	if (memcmp(a + pa, b + pa, TZ_PAGE_BYTES) == 0)
+		return;
+	while (a[pa] == b[pa])
+		pa++;
+	fail_msg("memory at 0x%llx: 0x%x and 0x%x", (unsigned long long)pa,
+	    a[pa], b[pa]);
+}
+
+void
+guest_assert_same_ram(const uint8_t *a, const uint8_t *b)
+{
+	for (uint64_t pa = 0; pa < GUEST_RAM_BYTES;) {
+		struct presence in_a = find_present(a, pa);
+		struct presence in_b = find_present(b, pa);
+
+		for (unsigned i = 0; i < CHUNK_PAGES; i++) {
+			if ((in_a.page[i] | in_b.page[i]) & 1)
+				assert_same_page(a, b, pa);
+			pa += TZ_PAGE_BYTES;
+		}
 	}
 }
 
@@ -338,7 +393,7 @@ guest_assert_same(const struct guest *a, const struct guest *b)
 	}
 	assert_int_equal(a->result.rip, b->result.rip);
 	assert_int_equal(a->result.rbp, b->result.rbp);
-	assert_same_memory(a, b);
+	guest_assert_same_ram(a->ram, b->ram);
 }
 
 static void

@@ -67,6 +67,14 @@ void guest_free(struct guest *guest);
 /* Fails with the reason unless the guest has shut down by itself. */
 void guest_assert_exit(const struct guest *guest);
 
+/*
+ * A copy of a guest's RAM; and fails unless two RAMs are the same.  Pages that the host has
+ * not given to them yet are left so: they are 0, and touching all would take most of the time.
+ */
+uint8_t *guest_ram_copy(const uint8_t *ram);
+void guest_ram_copy_free(uint8_t *copy);
+void guest_assert_same_ram(const uint8_t *a, const uint8_t *b);
+
 /* Fails unless two runs recorded the same: events, counters, memory, execution log. */
 void guest_assert_same(const struct guest *a, const struct guest *b);
 

@@ -19,11 +19,9 @@ keep(const struct guest *guest)
 {
 	struct guest kept = *guest;
 
-	kept.ram = malloc(GUEST_RAM_BYTES);
+	kept.ram = guest_ram_copy(guest->ram);
 	kept.event = malloc(sizeof(*kept.event) * (guest->event_count + 1));
-	assert_non_null(kept.ram);
 	assert_non_null(kept.event);
-	memcpy(kept.ram, guest->ram, GUEST_RAM_BYTES);
 	memcpy(
 	    kept.event, guest->event, sizeof(*kept.event) * guest->event_count);
 	for (unsigned i = 0; i < guest->options.cpus; i++) {
@@ -39,7 +37,7 @@ keep(const struct guest *guest)
 static void
 drop(struct guest *kept)
 {
-	free(kept->ram);
+	guest_ram_copy_free(kept->ram);
 	free(kept->event);
 	for (unsigned i = 0; i < kept->options.cpus; i++)
 		free(kept->exec_log[i].word);
@@ -64,7 +62,7 @@ check_broken_off_at(const char *name, const struct guest_options *options,
 	assert_int_equal(guest.result.end, whole->result.end);
 	assert_memory_equal(
 	    guest.counters, whole->counters, sizeof(guest.counters));
-	assert_memory_equal(guest.ram, whole->ram, GUEST_RAM_BYTES);
+	guest_assert_same_ram(guest.ram, whole->ram);
 	cold = keep(&guest);
 	for (int again = 0; again < 2; again++) {
 		machine_snapshot_apply(guest.machine, snapshot);
