@@ -32,6 +32,7 @@ struct paging {
 	struct campaign_report *report;
 	struct tz_error
 	    *err; /* one for each finding, shared memory; "": no error */
+	uint32_t *queue;
 	bool interrupted; /* the remaining pages have no timeline */
 };
 
@@ -62,10 +63,12 @@ page_share(
     void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 {
 	struct paging *all = arg;
+	uint32_t i;
 
+	(void)worker;
 	all->campaign->hurry = stop;
-	for (uint32_t i = worker; i < all->report->summary->finding_count;
-	     i += all->input->options.jobs) {
+	while (workers_take(
+	    all->queue, (uint32_t)all->report->summary->finding_count, &i)) {
 		if (write_page(
 			all, i, !*stop && !all->interrupted, &all->err[i]) == 0)
 			all->err[i].text[0] = '\0';
@@ -92,8 +95,11 @@ static int
 write_pages(struct campaign *campaign, const struct campaign_input *input,
     struct campaign_report *report, struct tz_error *err)
 {
-	struct paging all = { campaign, input, report, NULL,
-		report->interrupted };
+	struct paging all = { .campaign = campaign,
+		.input = input,
+		.report = report,
+		.queue = workers_queue_create(),
+		.interrupted = report->interrupted };
 	size_t count = report->summary->finding_count;
 	size_t bytes = (count + 1) * sizeof(*all.err);
 	struct stats *unused = calloc(1, sizeof(*unused));
@@ -101,8 +107,9 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 
 	all.err = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (unused == NULL || all.err == MAP_FAILED) {
+	if (unused == NULL || all.err == MAP_FAILED || all.queue == NULL) {
 		free(unused);
+		workers_queue_free(all.queue);
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
 	tell_pages(&all, NULL, 0);
@@ -114,6 +121,7 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 	}
 	report->interrupted |= all.interrupted;
 	munmap(all.err, bytes);
+	workers_queue_free(all.queue);
 	free(unused);
 	return error;
 }

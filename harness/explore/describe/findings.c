@@ -27,6 +27,7 @@ struct findings {
 	struct campaign *campaign;
 	uint32_t group_count, described_count;
 	size_t identified_bytes, described_bytes;
+	uint32_t *queue;               /* of the step's work */
 	struct identified *identified; /* shared with workers */
 	struct described *described;   /* shared with workers */
 	const struct finding_summary *summary;
@@ -51,10 +52,11 @@ identify_share(
 {
 	struct findings *findings = arg;
 	struct campaign *campaign = findings->campaign;
+	uint32_t i;
 
+	(void)worker;
 	campaign->hurry = stop;
-	for (uint32_t i = worker; i < findings->group_count;
-	     i += campaign->options.jobs) {
+	while (workers_take(findings->queue, findings->group_count, &i)) {
 		const struct stats_group *group = group_at(findings, i);
 		struct identified *one = &findings->identified[i];
 		const struct witness witness = { *campaign_entry_of(
@@ -72,10 +74,11 @@ describe_share(
 {
 	struct findings *findings = arg;
 	struct campaign *campaign = findings->campaign;
+	uint32_t i;
 
+	(void)worker;
 	campaign->hurry = stop;
-	for (uint32_t i = worker; i < findings->described_count;
-	     i += campaign->options.jobs) {
+	while (workers_take(findings->queue, findings->described_count, &i)) {
 		struct described *one = &findings->described[i];
 
 		if (describe_finding(campaign, group_at(findings, one->tallied),
@@ -111,6 +114,7 @@ run_step(struct findings *findings, const char *step, workers_work work,
 		return tz_error(err, TZ_EIO, "out of memory");
 	findings->step = step;
 	findings->total = total;
+	*findings->queue = 0;
 	if (total != 0)
 		report_progress(findings, NULL, 0);
 	error = total == 0 ? 0
@@ -246,8 +250,9 @@ make(struct findings *findings, struct finding_summary *summary,
 	findings->unshown = calloc(count + 1, sizeof(*findings->unshown));
 	findings->described_bytes = (count + 1) * sizeof(struct described);
 	findings->described = map_shared(findings->described_bytes);
+	findings->queue = workers_queue_create();
 	if (findings->identified == NULL || findings->unshown == NULL ||
-	    findings->described == NULL)
+	    findings->described == NULL || findings->queue == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = run_step(
 	    findings, "telling mistakes apart", identify_share, count, err);
@@ -291,6 +296,7 @@ findings_free(struct findings *findings)
 		munmap(findings->identified, findings->identified_bytes);
 	if (findings->described != NULL)
 		munmap(findings->described, findings->described_bytes);
+	workers_queue_free(findings->queue);
 	free(findings->unshown);
 	free(findings);
 }

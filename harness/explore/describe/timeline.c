@@ -8,13 +8,18 @@
 #include "harness/explore/describe/replay.h"
 #include "harness/explore/runner/array.h"
 
-#define FRAMES_MAX 32 /* nested functions of one CPU */
+#define FRAMES_MAX 32   /* nested functions of one CPU */
+#define KNOWN_MAX  4096 /* instructions whose function is remembered */
 
 struct recorder {
 	struct runner *runner;
 	struct finding_timeline *timeline;
 	size_t event_room, span_room;
 	bool no_memory;
+	/* By address: a search for each step would take longer than the run. */
+	struct {
+		uint64_t rip, function;
+	} known[KNOWN_MAX];
 	uint64_t idle[MACHINE_CPUS_MAX]; /* cycles minus instructions */
 	struct recorder_cpu {
 		unsigned depth;
@@ -31,9 +36,16 @@ static uint64_t
 function_of(struct recorder *recorder, uint64_t rip)
 {
 	struct symbol_place place;
+	unsigned i = (unsigned)(rip % KNOWN_MAX);
 
+	if (recorder->known[i].rip == rip && rip != 0)
+		return recorder->known[i].function;
 	symbols_find(runner_symbols(recorder->runner), rip, NULL, &place);
-	return place.name != NULL ? rip - place.offset_bytes : rip;
+	recorder->known[i].rip = rip;
+	recorder->known[i].function = place.name != NULL
+	    ? rip - place.offset_bytes
+	    : rip;
+	return recorder->known[i].function;
 }
 
 static void

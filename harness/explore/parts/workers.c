@@ -113,3 +113,26 @@ workers_run(unsigned jobs, workers_work work, workers_progress progress,
 	munmap(pool, bytes);
 	return failed == 0 ? 0 : describe_death(status, err);
 }
+
+uint32_t *
+workers_queue_create(void)
+{
+	void *queue = mmap(NULL, sizeof(uint32_t), PROT_READ | PROT_WRITE,
+	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+
+	return queue == MAP_FAILED ? NULL : queue;
+}
+
+void
+workers_queue_free(uint32_t *queue)
+{
+	if (queue != NULL)
+		munmap(queue, sizeof(*queue));
+}
+
+bool
+workers_take(uint32_t *queue, uint32_t count, uint32_t *index)
+{
+	*index = __atomic_fetch_add(queue, 1, __ATOMIC_RELAXED);
+	return *index < count;
+}

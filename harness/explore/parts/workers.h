@@ -26,4 +26,14 @@ typedef void (*workers_progress)(
 int workers_run(unsigned jobs, workers_work work, workers_progress progress,
     void *arg, struct stats *stats, bool *interrupted, struct tz_error *err);
 
+/*
+ * For pieces of work of which one can take a thousand times as long as another: a worker
+ * takes the next one when it has done the one before.  Which worker does a piece changes
+ * no result.  NULL: out of memory.
+ */
+uint32_t *workers_queue_create(void);
+void workers_queue_free(uint32_t *queue);
+/* The next of COUNT pieces.  False: all are taken. */
+bool workers_take(uint32_t *queue, uint32_t count, uint32_t *index);
+
 #endif
