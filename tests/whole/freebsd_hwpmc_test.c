@@ -282,6 +282,26 @@ samples_are_as_executed(void **state)
 	}
 }
 
+/*
+ * Callers of ring 3, also of samples in functions without a frame and between PUSH RBP and
+ * MOV RBP, RSP, which the walk from frame to frame passes over.
+ */
+static void
+callchains_are_as_executed(void **state)
+{
+	struct run_options options = hwpmc_options("callchain");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.mode = RUN_MODE_THREAD;
+	options.workload = "mix";
+	options.settings = "kernel=0 callchain=1 period=1000";
+	verify(&options, &result);
+	assert_true(result.counters[0].chains > 20);
+	verify_result_free(&result);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -295,6 +315,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_migrating_process_is_sampled),
 		cmocka_unit_test(counts_are_as_executed),
 		cmocka_unit_test(samples_are_as_executed),
+		cmocka_unit_test(callchains_are_as_executed),
 	};
 
 	whole_init(argc, argv);

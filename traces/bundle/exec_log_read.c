@@ -167,6 +167,10 @@ read_block_decode(
 		block.transfer = insn.transfer;
 		block.kind = insn.kind;
 		block.rep = insn.is_rep;
+		if (insn.frame == CODE_FRAME_SET)
+			block.sets_frame = block.count;
+		else if (insn.frame == CODE_FRAME_GONE)
+			block.drops_frame = block.count;
 		offset += insn.bytes;
 	}
 	if (offset != size)

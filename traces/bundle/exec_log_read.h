@@ -19,6 +19,9 @@ struct exec_log_block {
 	enum code_transfer transfer; /* of the last one, as .kind and .rep */
 	enum code_kind kind;
 	bool rep;
+	/* Number, from 1, of the last instruction that sets the frame at RBP, and of the
+	 * last after which it is gone; 0: none. */
+	uint32_t sets_frame, drops_frame;
 	uint64_t code; /* exec_log_file.code[code..]; EXEC_LOG_NO_CODE */
 };
 

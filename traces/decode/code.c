@@ -2,13 +2,15 @@
 
 #include <Zydis/Zydis.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Cache: a word for each byte of an image, length and flags; 0: not decoded yet. */
 #define CODE_BYTES    0x0fu
 #define CODE_REP      0x10u
 #define CODE_BAD      0x20u
-#define CODE_TRANSFER 6 /* enum code_transfer, from this bit on: three bits */
-#define CODE_KIND     9 /* enum code_kind, from this bit on */
+#define CODE_TRANSFER 6  /* enum code_transfer, from this bit on: three bits */
+#define CODE_KIND     9  /* enum code_kind, from this bit on: four bits */
+#define CODE_FRAME    13 /* enum code_frame, from this bit on */
 
 struct code {
 	ZydisDecoder decoder;
@@ -125,6 +127,23 @@ code_kind_of(const ZydisDecodedInstruction *insn)
 	}
 }
 
+/* BYTES of INSN: Zydis would have to decode the operands, too. */
+static enum code_frame
+code_frame_of(const ZydisDecodedInstruction *insn, const uint8_t *bytes)
+{
+	static const uint8_t set[][3] = { { 0x48, 0x89, 0xe5 },
+		{ 0x48, 0x8b, 0xec } };
+
+	if (insn->mnemonic == ZYDIS_MNEMONIC_LEAVE ||
+	    (insn->length == 1 && bytes[0] == 0x5d))
+		return CODE_FRAME_GONE;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(set); i++)
+		if (insn->length == sizeof(set[i]) &&
+		    memcmp(bytes, set[i], sizeof(set[i])) == 0)
+			return CODE_FRAME_SET;
+	return CODE_FRAME_STAYS;
+}
+
 static uint16_t
 code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 {
@@ -139,6 +158,7 @@ code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 	flags |= code_is_rep(&insn) ? CODE_REP : 0;
 	flags |= (unsigned)code_transfer_of(&insn) << CODE_TRANSFER;
 	flags |= (unsigned)code_kind_of(&insn) << CODE_KIND;
+	flags |= (unsigned)code_frame_of(&insn, bytes) << CODE_FRAME;
 	return (uint16_t)flags;
 }
 
@@ -164,7 +184,8 @@ code_unpack(uint16_t cached, struct code_insn *insn)
 	insn->bytes = cached & CODE_BYTES;
 	insn->is_rep = (cached & CODE_REP) != 0;
 	insn->transfer = (enum code_transfer)(cached >> CODE_TRANSFER & 7);
-	insn->kind = (enum code_kind)(cached >> CODE_KIND);
+	insn->kind = (enum code_kind)(cached >> CODE_KIND & 15);
+	insn->frame = (enum code_frame)(cached >> CODE_FRAME);
 	return (cached & CODE_BAD) == 0;
 }
 

@@ -35,11 +35,19 @@ enum code_kind {
 	CODE_REP, /* as .is_rep */
 };
 
+/* What an instruction does to the frame that a function has at RBP. */
+enum code_frame {
+	CODE_FRAME_STAYS,
+	CODE_FRAME_SET,  /* MOV RBP, RSP */
+	CODE_FRAME_GONE, /* POP RBP, LEAVE */
+};
+
 struct code_insn {
 	uint8_t bytes; /* 1..15 */
 	bool is_rep;   /* a string instruction with a REP prefix */
 	enum code_transfer transfer;
 	enum code_kind kind;
+	enum code_frame frame;
 };
 
 /* IMAGES must outlive the result.  NULL: out of memory. */

@@ -41,13 +41,35 @@ compare_process(struct counters *counters, const struct owned *owned,
 	    entry->pc[0], entry->pid, due->pid);
 }
 
+/* The first address of ENTRY that is not CHAIN's, which has SKIPPED callers more. */
+static size_t
+first_difference(const struct pmclog_entry *entry,
+    const struct call_chain *chain, size_t skipped)
+{
+	size_t i = 1;
+
+	while (i < entry->pc_count && i + skipped < chain->count &&
+	    entry->pc[i] == chain->pc[i + skipped])
+		i++;
+	return i;
+}
+
+static bool
+is_chain(const struct pmclog_entry *entry, const struct call_chain *chain,
+    size_t skipped)
+{
+	size_t i = first_difference(entry, chain, skipped);
+
+	return i == entry->pc_count || i + skipped == TZ_ARRAY_LEN(chain->pc);
+}
+
 static void
 compare_chain(struct counters *counters, const struct owned *owned,
     const struct due *due, const struct pmclog_entry *entry)
 {
 	struct verify_counter *result = counters_result(counters, owned);
 	char read[VERIFY_NAME_BYTES / 2], was[VERIFY_NAME_BYTES / 2];
-	size_t i = 0;
+	size_t i;
 
 	if (entry->pc_count == 1)
 		return;
@@ -55,13 +77,12 @@ compare_chain(struct counters *counters, const struct owned *owned,
 		result->chains_unknown++;
 		return;
 	}
-	while (i < entry->pc_count && i < due->chain.count &&
-	    entry->pc[i] == due->chain.pc[i])
-		i++;
-	if (i == entry->pc_count || i == TZ_ARRAY_LEN(due->chain.pc)) {
+	if (is_chain(entry, &due->chain, 0) ||
+	    (due->chain.frameless && is_chain(entry, &due->chain, 1))) {
 		result->chains++;
 		return;
 	}
+	i = first_difference(entry, &due->chain, 0);
 	snprintf(read, sizeof(read), "0x%" PRIx64, entry->pc[i]);
 	if (i < due->chain.count)
 		snprintf(was, sizeof(was), "0x%" PRIx64, due->chain.pc[i]);
@@ -282,15 +303,17 @@ finish(struct reading *reading, unsigned cpu)
 	}
 }
 
+/* Only if the samples of all CPUs were compared to their end: what is not is not counted. */
 static void
-judge_no_room(const struct counters *counters)
+judge_no_room(const struct reading *reading)
 {
+	const struct counters *counters = reading->counters;
 	uint64_t sum = 0;
 
 	for (size_t i = 0; i < counters->owned_count; i++)
 		sum += counters_result(counters, &counters->owned[i])->no_room;
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
-		if (counters->cpu[cpu].differs)
+		if (counters->cpu[cpu].differs || reading->wrong[cpu])
 			return;
 	if (counters->told_no_room && sum != counters->no_room)
 		verify_add_finding(counters->work,
@@ -323,6 +346,6 @@ counters_compare_log(struct counters *counters)
 	for (unsigned cpu = 0; cpu < counters->work->bundle->info.cpu_count;
 	     cpu++)
 		finish(&reading, cpu);
-	judge_no_room(counters);
+	judge_no_room(&reading);
 	return 0;
 }

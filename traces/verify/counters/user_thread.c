@@ -64,15 +64,37 @@ enter(struct user_threads *threads, uint64_t cr3, uint64_t ip)
 	return found;
 }
 
+/* True: PIECE has instruction NUMBER of its block. */
+static bool
+has(const struct insn_piece *piece, uint32_t number)
+{
+	return number > piece->index && number <= piece->index + piece->count;
+}
+
+static void
+note_frame(struct user_thread *thread, const struct insn_piece *piece)
+{
+	const struct exec_log_block *block = piece->block;
+	bool set = has(piece, block->sets_frame);
+	bool gone = has(piece, block->drops_frame);
+
+	if (set || gone)
+		thread->framed[thread->depth] = set &&
+		    (!gone || block->sets_frame > block->drops_frame);
+}
+
 static void
 call(struct user_thread *thread, uint64_t back)
 {
 	if (thread->depth == CALL_DEPTH_MAX) {
 		memmove(thread->returns, thread->returns + 1,
 		    sizeof(thread->returns) - sizeof(thread->returns[0]));
+		memmove(thread->framed, thread->framed + 1,
+		    sizeof(thread->framed) - sizeof(thread->framed[0]));
 		thread->depth--;
 	}
 	thread->returns[thread->depth++] = back;
+	thread->framed[thread->depth] = false;
 }
 
 static void
@@ -98,6 +120,7 @@ user_threads_run(struct user_threads *threads, size_t at, unsigned cpu,
 		return at;
 	thread = &threads->threads[at];
 	thread->cpu = cpu;
+	note_frame(thread, piece);
 	if (piece->last == CODE_CALL || piece->last == CODE_CALL_INDIRECT)
 		call(thread, end);
 	else if (piece->last == CODE_RET && piece->next != 0)
@@ -127,6 +150,7 @@ user_threads_chain(const struct user_threads *threads, size_t at, uint64_t rip)
 	if (at == SIZE_MAX || threads->threads[at].unsure)
 		return chain;
 	thread = &threads->threads[at];
+	chain.frameless = !thread->framed[thread->depth];
 	chain.pc[chain.count++] = rip;
 	for (unsigned i = thread->depth;
 	     i-- != 0 && chain.count < TZ_ARRAY_LEN(chain.pc);)

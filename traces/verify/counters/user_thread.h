@@ -12,7 +12,10 @@
 
 /* Where an interrupted thread was: its own address, then return addresses outwards. */
 struct call_chain {
-	unsigned count;  /* 0: not known */
+	unsigned count; /* 0: not known */
+	/* The innermost function had no frame at RBP: who goes from frame to frame does not
+	 * find its caller. */
+	bool frameless;
 	uint64_t pc[32]; /* the innermost ones */
 };
 
@@ -27,6 +30,7 @@ struct user_thread {
 	unsigned cpu; /* on which it was in ring 3 last */
 	unsigned depth;
 	uint64_t returns[CALL_DEPTH_MAX];
+	bool framed[CALL_DEPTH_MAX + 1]; /* of the function at each depth */
 };
 
 struct user_threads {
