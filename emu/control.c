@@ -120,6 +120,7 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 		.mask_ptrs = cpu_peek_msr(from, MSR_RTIT_OUTPUT_MASK_PTRS),
 		.cr3_match = cpu_peek_msr(from, MSR_RTIT_CR3_MATCH),
 		.global_status = cpu_peek_msr(from, PMU_MSR_GLOBAL_STATUS),
+		.counting = cpu_counting(from),
 		.interrupting = cpu_interrupting(from),
 		.branches_interrupt = cpu_branches_interrupt(from),
 		.lvt_pc = cpu_lvt_pc(from),

@@ -282,7 +282,8 @@ struct machine_pt {
 	uint64_t ctl, status, output_base, mask_ptrs, cr3_match;
 	uint64_t addr_a[4], addr_b[4];
 	uint64_t global_status;
-	/* Its bits of counters that count and interrupt, and bit 62 while one has PEBS. */
+	uint64_t counting; /* its bits of counters that count */
+	/* Those of counters that count and interrupt, and bit 62 while one has PEBS. */
 	uint64_t interrupting;
 	bool branches_interrupt; /* IA32_DEBUGCTL: TR, BTS and BTINT are 1 */
 	uint32_t lvt_pc;         /* the LVT performance entry */

@@ -249,6 +249,7 @@ uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
 bool cpu_trigger_en(const struct cpu *cpu);
 bool cpu_in_nmi(const struct cpu *cpu);
+uint64_t cpu_counting(const struct cpu *cpu); /* pmu_counting() */
 /* pmu_interrupting(), and PMU_STATUS_OVF_DS while a counter has PEBS */
 uint64_t cpu_interrupting(const struct cpu *cpu);
 bool cpu_branches_interrupt(const struct cpu *cpu); /* BTS, with BTINT */

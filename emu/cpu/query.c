@@ -140,6 +140,12 @@ cpu_is_timed(const struct cpu *cpu)
 }
 
 uint64_t
+cpu_counting(const struct cpu *cpu)
+{
+	return pmu_counting(&cpu->pmu);
+}
+
+uint64_t
 cpu_interrupting(const struct cpu *cpu)
 {
 	return pmu_interrupting(&cpu->pmu) |

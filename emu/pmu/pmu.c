@@ -302,19 +302,29 @@ pmu_room(const struct pmu *pmu, bool user, uint64_t ticks)
 }
 
 uint64_t
-pmu_interrupting(const struct pmu *pmu)
+pmu_counting(const struct pmu *pmu)
 {
 	uint64_t bits = 0;
 
 	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
 		const struct pmu_counter *counter = &pmu->counter[i];
 
-		if (counter->interrupts &&
-		    (counter->rule[0] != PMU_RULE_NONE ||
-			counter->rule[1] != PMU_RULE_NONE))
+		if (counter->rule[0] != PMU_RULE_NONE ||
+		    counter->rule[1] != PMU_RULE_NONE)
 			bits |= pmu_counter_bit(i);
 	}
-	return bits & ~pmu->pebs_enable;
+	return bits;
+}
+
+uint64_t
+pmu_interrupting(const struct pmu *pmu)
+{
+	uint64_t bits = 0;
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++)
+		if (pmu->counter[i].interrupts)
+			bits |= pmu_counter_bit(i);
+	return bits & pmu_counting(pmu) & ~pmu->pebs_enable;
 }
 
 bool

@@ -140,6 +140,9 @@ void pmu_freeze(struct pmu *pmu);
  */
 uint64_t pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
 
+/* The counters that count now, by their bits of IA32_PERF_GLOBAL_STATUS. */
+uint64_t pmu_counting(const struct pmu *pmu);
+
 /*
  * The enabled counters whose overflow requests a PMI (that of a counter with PEBS does
  * not), by their bits of IA32_PERF_GLOBAL_STATUS.

@@ -66,6 +66,7 @@ static const struct {
 	{ EVENT_OUTPUT, session_output },
 	{ EVENT_OUTPUT, ledger_output },
 	{ EVENT_MSR_WRITE, debug_store_msr },
+	{ EVENT_MSR_WRITE, counters_write },
 	{ EVENT_BTS_RECORD, debug_store_record },
 	{ EVENT_PEBS_RECORD, debug_store_sample },
 	{ EVENT_ATOMIC_SLEEP, debug_store_sleep },
@@ -104,7 +105,9 @@ static const struct {
 	{ EVENT_CALL_END, table_call_end },
 	{ EVENT_CALL_END, nmi_call_end },
 	{ EVENT_OWNER_GONE, session_owner_gone },
+	{ EVENT_OWNER_GONE, counters_owner_gone },
 	{ EVENT_EXIT, session_exit },
+	{ EVENT_EXIT, counters_exit },
 	{ EVENT_EXIT, registers_exit },
 	{ EVENT_EXIT, owner_exit },
 };

@@ -206,6 +206,8 @@ void check_rereading(struct check *check, uint64_t stream);
  * delivered only on request, so it is not one of them.
  */
 void check_collected(struct check *check, uint64_t stream);
+/* At EVENT_CALL_BEGIN: a counter shall interrupt every EVENTS events. */
+void check_period(struct check *check, uint64_t events);
 /* At EVENT_CALL_END of success: the driver is unloaded. */
 void check_unloaded(struct check *check);
 

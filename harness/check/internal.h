@@ -128,6 +128,12 @@ void nmi_done(struct check *check, const struct event *event);
 void nmi_deviation(struct check *check, const struct event *event);
 void nmi_call_end(struct check *check, const struct event *event);
 
+/* counters.c */
+void counters_write(struct check *check, const struct event *event);
+void counters_owner_gone(struct check *check, const struct event *event);
+void counters_exit(struct check *check, const struct event *event);
+void counters_unloaded(struct check *check);
+
 /* session/session.c */
 void session_trace_on(struct check *check, const struct event *event);
 void session_trace_off(struct check *check, const struct event *event);

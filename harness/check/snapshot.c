@@ -215,6 +215,10 @@ snapshot_session(const struct check_core *core, uint64_t hash)
 			(uint64_t)actor->ages << 1 | actor->active);
 	}
 	hash = mix_word(hash, core->last_actor);
+	hash = mix_word(
+	    hash, (uint64_t)core->periods.count << 1 | core->periods.more);
+	for (uint32_t i = 0; i < core->periods.count; i++)
+		hash = mix_word(hash, core->periods.events[i]);
 	if (snapshot_is_busy(core)) {
 		hash = mix_word(hash, core->changes.judged);
 		hash = mix_word(hash, core->changes.handed);

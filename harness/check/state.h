@@ -20,6 +20,7 @@
 #define CHECK_SITES_MAX    8
 #define CHECK_UNNAMED_MAX  32
 #define CHECK_CONTEXTS_MAX 4 /* contexts whose configuration is known */
+#define CHECK_PERIODS_MAX  8
 
 /* The key of a buffer that user space has not mapped yet, from EVENT_OBJECT_PAGE. */
 #define CHECK_OBJECT TZ_BIT(63)
@@ -224,6 +225,11 @@ struct check_core {
 	struct check_cpu cpu[MACHINE_CPUS_MAX];
 	struct check_actor actor[SCRIPT_ACTORS];
 	uint16_t last_actor;
+	struct { /* counters.c: periods that were asked for */
+		uint32_t count;
+		bool more; /* than fit */
+		uint64_t events[CHECK_PERIODS_MAX];
+	} periods;
 	struct check_changes changes;
 	struct {
 		bool open, accepted;

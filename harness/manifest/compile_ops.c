@@ -303,6 +303,29 @@ compile_position(struct compiler *compiler, struct op *op, unsigned number)
 	return error;
 }
 
+/* Checks "period": the number of a field. */
+static int
+check_period_field(
+    struct compiler *compiler, const struct op *op, unsigned number)
+{
+	const char *name = op->schema->period;
+	unsigned i = 0;
+
+	compile_at(compiler, "operations/%u/period", number);
+	if (name == NULL)
+		return 0;
+	while (i < op->place_count &&
+	    (op->place[i].parent == MODEL_NONE ||
+		op->place[i].is.kind != VALUE_NUMBER ||
+		strcmp(op->place[i].name, name) != 0))
+		i++;
+	if (i == op->place_count)
+		return compile_error(compiler,
+		    "\"%s\": the operation has no such field with a number",
+		    name);
+	return 0;
+}
+
 static int
 compile_actors(const struct compiler *compiler, struct op *op)
 {
@@ -392,6 +415,8 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 		error = compile_places(compiler, op, number);
 	if (error == 0)
 		error = compile_position(compiler, op, number);
+	if (error == 0)
+		error = check_period_field(compiler, op, number);
 	if (error == 0)
 		error = check_answers(compiler, op, number);
 	return error;

@@ -153,6 +153,10 @@ unsigned sequence_context(const struct manifest *manifest,
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 
+/* *EVENTS: the period that step STEP gives a counter.  False: it gives none. */
+bool sequence_period(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t *events);
+
 /*
  * The name of a value in step STEP that a correct driver refuses; "": an argument without
  * a name, or several values.  NULL: no such value, or the operation need not check it.

@@ -140,6 +140,7 @@ static const cyaml_schema_field_t operation_fields[] = {
 	TEXT(title, schema_operation, CYAML_FLAG_OPTIONAL),
 	TEXT(call, schema_operation, CYAML_FLAG_DEFAULT),
 	TEXT(result, schema_operation, CYAML_FLAG_OPTIONAL),
+	TEXT(period, schema_operation, CYAML_FLAG_OPTIONAL),
 	LIST(args, schema_operation, CYAML_FLAG_OPTIONAL, &arg_entry, 0,
 	    SCRIPT_ARGS),
 	LIST(needs, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,

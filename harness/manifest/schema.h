@@ -69,7 +69,7 @@ struct schema_answer {
 };
 
 struct schema_operation {
-	char *name, *title, *call, *result;
+	char *name, *title, *call, *result, *period;
 	struct schema_at *position;
 	struct schema_place *args;
 	uint32_t args_count;

@@ -156,6 +156,7 @@ void
 check_unloaded(struct check *check)
 {
 	session_left_on(check, "when the driver is unloaded");
+	counters_unloaded(check);
 	registers_unloaded(check);
 	owner_unloaded(check);
 }

@@ -140,6 +140,7 @@ note_call_begin(struct runner *runner, const struct event *event)
 {
 	unsigned step = (unsigned)event->a;
 	unsigned flags;
+	uint64_t events;
 
 	if (step >= runner->sequence.count)
 		return;
@@ -153,6 +154,9 @@ note_call_begin(struct runner *runner, const struct event *event)
 		check_starting(runner->check);
 	if (flags & MANIFEST_REREADS)
 		check_rereading(runner->check, CHECK_ALL_STREAMS);
+	if (sequence_period(runner->build_cache->manifest, &runner->sequence,
+		step, &events))
+		check_period(runner->check, events);
 }
 
 /* A kernel function was made to fail. */

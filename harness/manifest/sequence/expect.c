@@ -203,3 +203,13 @@ sequence_context(const struct manifest *manifest,
 		at = from;
 	}
 }
+
+bool
+sequence_period(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t *events)
+{
+	const struct op *op = &manifest->op[sequence->step[step].op];
+
+	return op->schema->period != NULL &&
+	    step_number(op, &sequence->step[step], op->schema->period, events);
+}

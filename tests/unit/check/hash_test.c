@@ -55,10 +55,11 @@ static const struct member of_stream[] = { STREAM(key), STREAM(context),
 static const struct member of_core[] = { CORE(extents_full), CORE(freed_full),
 	CORE(unnamed_count), CORE(unnamed_more), CORE(session.open),
 	CORE(session.accepted), CORE(session.programs), CORE(session.mask),
-	CORE(session.stopped), CORE(last_actor), CORE(asked[0].known),
-	CORE(asked[0].context), CORE(asked[0].checked), CORE(actor[0].active),
-	CORE(actor[0].ages), CORE(actor[0].works), CORE(actor[0].step),
-	CORE(actor[0].cpu), CORE(actor[0].call) };
+	CORE(session.stopped), CORE(last_actor), CORE(periods.count),
+	CORE(periods.more), CORE(asked[0].known), CORE(asked[0].context),
+	CORE(asked[0].checked), CORE(actor[0].active), CORE(actor[0].ages),
+	CORE(actor[0].works), CORE(actor[0].step), CORE(actor[0].cpu),
+	CORE(actor[0].call) };
 
 static void
 change_each(struct check *check, void *state, const struct member *members,

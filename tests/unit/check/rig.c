@@ -203,7 +203,11 @@ rig_registers(const struct rig_step *step)
 		rig_pt.global_status = step->a;
 		rig_pt.lvt_pc = (uint32_t)step->b;
 		rig_pt.interrupting = step->c & ~RIG_BRANCHES;
+		rig_pt.counting = rig_pt.interrupting & ~RIG_SAMPLES;
 		rig_pt.branches_interrupt = (step->c & RIG_BRANCHES) != 0;
+	} else if (step->op == RIG_IN_NMI) {
+		rig_pt.in_nmi = true;
+		rig_pt.counting = step->a;
 	} else if (step->op == RIG_REGION_AT) {
 		rig_pt.output_base = step->a;
 	} else if (step->op == RIG_TABLE_AT) {
@@ -251,6 +255,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_named(check, step->a, rig_context);
 	else if (step->op == RIG_HANDED)
 		check_handed(check, step->a);
+	else if (step->op == RIG_PERIOD)
+		check_period(check, step->a);
 	else if (step->op == RIG_FAILED)
 		check_failed(check, "set", step->a);
 	else
@@ -286,8 +292,8 @@ rig_play(struct check *check, const struct rig_step *steps)
 		else if (steps->op == RIG_WORD)
 			rig_entry[steps->a] = steps->b;
 		else if (steps->op == RIG_CTL || steps->op == RIG_COUNTS ||
-		    steps->op == RIG_STATUS || steps->op == RIG_TABLE_AT ||
-		    steps->op == RIG_REGION_AT)
+		    steps->op == RIG_IN_NMI || steps->op == RIG_STATUS ||
+		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

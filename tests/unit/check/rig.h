@@ -35,7 +35,9 @@ enum rig_op {
 	RIG_EVENT,
 	RIG_CTL,    /* a: GLOBAL_STATUS, b: LVT, c: MASK_PTRS; TriggerEn = 1 */
 	RIG_COUNTS, /* a: GLOBAL_STATUS, b: LVT, c: what is enabled and interrupts:
-			  counters, RIG_SAMPLES, RIG_BRANCHES; TriggerEn = 0 */
+			  counters, RIG_SAMPLES, RIG_BRANCHES; the counters are
+			  all that count; TriggerEn = 0 */
+	RIG_IN_NMI,   /* a: the counters that count in an NMI handler */
 	RIG_STATUS,   /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */
@@ -58,6 +60,7 @@ enum rig_op {
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
 	RIG_HANDED,    /* a: digest */
 	RIG_FAILED,    /* a: digest */
+	RIG_PERIOD,    /* a: events */
 	RIG_UNLOADED,
 	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,

@@ -624,6 +624,50 @@ static const struct run register_runs[] = {
 		DO(STOPPED, 1, 0, 0) } },
 };
 
+/* A counter's NMI, whose handler writes MSR. */
+#define RELOAD(msr, value)                        \
+ EV(COUNTER_OVERFLOW, 0, 1, 0), EV(NMI, 0, 0, 0), \
+     EV(MSR_WRITE, msr, value, 0), EV(NMI_DONE, 1, 0, 0)
+
+static const struct run counter_runs[] = {
+	{ "a counter is on when its owner has gone", CHECK_COUNTER_LEFT_ON,
+	    { DO(COUNTS, 0, MASKED, 2), EV(OWNER_GONE, 0, 0, 0) } },
+	{ "a counter is on when unloaded", CHECK_COUNTER_LEFT_ON,
+	    { GONE, DO(COUNTS, 0, MASKED, 2), DO(UNLOADED, 0, 0, 0) } },
+	{ "a counter is on at the end", CHECK_COUNTER_LEFT_ON,
+	    { GONE, DO(COUNTS, 0, MASKED, 2), EV(EXIT, 0, 0, 0) } },
+	{ "no counter is on, and one has overflowed", GOOD,
+	    { GONE, DO(COUNTS, 2, MASKED, 0), EV(OWNER_GONE, 0, 0, 0),
+		EV(EXIT, 0, 0, 0) } },
+	{ "a counter is on, and an NMI's handler may turn it off", GOOD,
+	    { DO(IN_NMI, 2, 0, 0), EV(OWNER_GONE, 0, 0, 0) } },
+	{ "a counter goes on with the period", GOOD,
+	    { DO(PERIOD, 500, 0, 0), RELOAD(0xc1, UINT32_MAX - 499) } },
+	{ "it goes on with the period, all bits written", GOOD,
+	    { DO(PERIOD, 500, 0, 0),
+		RELOAD(0x4c2, (UINT64_C(1) << 48) - 500) } },
+	{ "a fixed counter of 40 bits goes on with the period", GOOD,
+	    { DO(PERIOD, 500, 0, 0),
+		RELOAD(0x309, (UINT64_C(1) << 40) - 500) } },
+	{ "it goes on with another", CHECK_COUNTER_PERIOD,
+	    { DO(PERIOD, 500, 0, 0), RELOAD(0xc1, UINT32_MAX - 498) } },
+	{ "a fixed one goes on with another", CHECK_COUNTER_PERIOD,
+	    { DO(PERIOD, 500, 0, 0),
+		RELOAD(0x30a, (UINT64_C(1) << 48) - 400) } },
+	{ "it goes on with one of two", GOOD,
+	    { DO(PERIOD, 500, 0, 0), DO(PERIOD, 600, 0, 0),
+		RELOAD(0xc1, UINT32_MAX - 599),
+		RELOAD(0xc1, UINT32_MAX - 499) } },
+	{ "another counter has a period", GOOD,
+	    { DO(PERIOD, 500, 0, 0), RELOAD(0xc1, UINT32_MAX) } },
+	{ "nobody has asked for a period", GOOD,
+	    { RELOAD(0xc1, UINT32_MAX - 7) } },
+	{ "what is left of a period, at a switch", GOOD,
+	    { DO(PERIOD, 500, 0, 0), EV(MSR_WRITE, 0xc1, UINT32_MAX - 7, 0) } },
+	{ "another register is written in the NMI", GOOD,
+	    { DO(PERIOD, 500, 0, 0), RELOAD(0x390, 7) } },
+};
+
 #define PANIC(words, row)                     \
  {                                            \
   words, row,                                 \
@@ -866,6 +910,13 @@ registers_are_left_as_they_must_be(void **state)
 }
 
 static void
+counters_are_off_and_keep_their_period(void **state)
+{
+	(void)state;
+	play_runs(counter_runs, TZ_ARRAY_LEN(counter_runs));
+}
+
+static void
 ends_are_told_apart(void **state)
 {
 	(void)state;
@@ -902,6 +953,7 @@ main(void)
 		cmocka_unit_test(positions_that_are_read_are_reports),
 		cmocka_unit_test(what_fails_has_changed_nothing),
 		cmocka_unit_test(registers_are_left_as_they_must_be),
+		cmocka_unit_test(counters_are_off_and_keep_their_period),
 		cmocka_unit_test(ends_are_told_apart),
 		cmocka_unit_test(every_row_has_a_bad_run),
 	};

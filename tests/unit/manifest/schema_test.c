@@ -111,6 +111,10 @@ static const struct {
 	    "a position is either \"mapped\" or has \"page\"" },
 	{ "configures: true", "position: {}",
 	    "a position is either \"mapped\" or has \"page\"" },
+	{ "configures: true", "period: freqq",
+	    "\"freqq\": the operation has no such field with a number" },
+	{ "configures: true", "period: word",
+	    "\"word\": the operation has no such field with a number" },
 	{ "configures: true", "position: {mapped: 0x100000000}",
 	    "\"mapped\": at most" },
 	/* Names that are files, modules and programs. */

@@ -258,6 +258,30 @@ a_step_says_where_its_position_is(void **state)
 	assert_int_equal(position.offset_at, 24);
 }
 
+static void
+a_step_says_its_period(void **state)
+{
+	struct manifest *other;
+	struct sequence sequence;
+	const char *said;
+	uint64_t events = 0;
+
+	(void)state;
+	assert_int_equal(fixture_read(fixture_with("configures: true",
+					  "configures: true, period: freq"),
+			     &other, &said),
+	    0);
+	sequence = fixture_sequence(other, "set");
+	assert_true(sequence_period(other, &sequence, 0, &events));
+	assert_int_equal(events, 3);
+	/* The pointer to it is 0. */
+	sequence = fixture_sequence(other, "set.3");
+	assert_false(sequence_period(other, &sequence, 0, &events));
+	manifest_free(other);
+	sequence = fixture_sequence(manifest, "set");
+	assert_false(sequence_period(manifest, &sequence, 0, &events));
+}
+
 int
 main(void)
 {
@@ -270,6 +294,7 @@ main(void)
 		cmocka_unit_test(a_run_hands_over_what_the_manifest_says),
 		cmocka_unit_test(a_word_that_does_not_fit_is_an_error),
 		cmocka_unit_test(a_step_says_where_its_position_is),
+		cmocka_unit_test(a_step_says_its_period),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

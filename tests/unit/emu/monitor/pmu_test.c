@@ -229,8 +229,12 @@ an_overflow_comes_at_its_event(void **state)
 	assert_false(run(&pmu, false, 100, 0, false));
 	assert_int_equal(read_msr(&pmu, 0xc1), 0);
 	assert_int_equal(pmu.wanted, 0);
+	assert_int_equal(pmu_counting(&pmu), 0);
+	assert_int_equal(pmu_interrupting(&pmu), 0);
 	assert_int_equal(pmu_room(&pmu, false, 1), UINT64_MAX);
 	write_msr(&pmu, CTRL, 0x10000000f);
+	assert_int_equal(pmu_counting(&pmu), 7 | BIT(32));
+	assert_int_equal(pmu_interrupting(&pmu), 1 | BIT(32));
 	write_msr(&pmu, 0x4c1, BIT(48) - 10);
 	write_msr(&pmu, 0x4c2, BIT(48) - 4);
 	assert_int_equal(pmu_room(&pmu, false, 1), 4);
