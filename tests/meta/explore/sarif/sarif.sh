@@ -11,7 +11,7 @@ python3 -c 'import jsonschema' 2>/dev/null || {
 topaz=$(realpath "$1")
 root=$(realpath "$2")
 sample=$(realpath "$3")
-schema=$root/tests/meta/sarif/sarif-2.1.0-rtm.5.json
+schema=$root/tests/meta/explore/sarif/sarif-2.1.0-rtm.5.json
 drivers=$root/tests/example/drivers
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
