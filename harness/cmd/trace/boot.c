@@ -9,38 +9,27 @@
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/boot_console.h"
+#include "harness/cmd/trace/guest_options.h"
 #include "harness/cmd/trace/guest_run.h"
 #include "harness/host/folder/output.h"
 #include "harness/host/raw.h"
 #include "harness/host/stop.h"
 
-#define LIMIT_DEFAULT UINT64_C(50000000000)
-#define PROFILE       "icelake"
-#define PATH_BYTES    4352
+#define PATH_BYTES 4352
 
 enum {
 	OPT_KERNEL = 0x100,
 	OPT_INITRD,
-	OPT_APPEND,
-	OPT_CPUS,
-	OPT_MEMORY,
-	OPT_PROFILE,
-	OPT_ERRATA,
-	OPT_PACKAGES,
 	OPT_RUN,
-	OPT_PUT,
 	OPT_GET,
-	OPT_LIMIT,
 	OPT_NO_SNAPSHOT,
 	OPT_SNAPSHOT_DIR,
 };
 
 struct boot_input {
-	struct linux_guest_options options;
+	struct guest_options options;
 	struct boot_console *console; /* NULL: a script runs */
 	const char *output;
-	bool limited;                          /* --limit was given */
-	char *put_text[LINUX_GUEST_FILES_MAX]; /* to be freed */
 };
 
 static const struct argp_option boot_options[] = {
@@ -51,60 +40,18 @@ static const struct argp_option boot_options[] = {
 	    "Run SCRIPT after boot and print its output; its exit code is that "
 	    "of topaz",
 	    0 },
-	{ "put", OPT_PUT, "FILE[:DEST]", 0,
-	    "Copy FILE and the shared objects that it needs into the guest, to "
-	    "DEST (/NAME)",
-	    0 },
 	{ "get", OPT_GET, "FILE", 0,
 	    "Copy the guest's FILE to the folder of -o at the end", 0 },
 	{ "output", 'o', "DIR", 0,
 	    "Write the console and the guest's files to the folder DIR", 0 },
-	{ "append", OPT_APPEND, "TEXT", 0,
-	    "Append TEXT to the kernel's command line", 0 },
 	{ "initrd", OPT_INITRD, "FILE", 0,
 	    "An initrd, to which the tool's own files are added", 0 },
-	{ "packages", OPT_PACKAGES, "DIR", 0,
-	    "Take busybox, perf and shared objects from packages unpacked in "
-	    "DIR, and only then from this host",
-	    0 },
-	{ "cpus", OPT_CPUS, "N", 0, "CPUs (1)", 0 },
-	{ "memory", OPT_MEMORY, "SIZE", 0, "RAM (512M)", 0 },
-	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (icelake)", 0 },
-	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
-	{ "limit", OPT_LIMIT, "N", 0,
-	    "Limit of instructions after boot (50000M)", 0 },
 	{ "no-snapshot", OPT_NO_SNAPSHOT, NULL, 0,
 	    "Boot afresh, and keep no snapshot after boot", 0 },
 	{ "snapshot-dir", OPT_SNAPSHOT_DIR, "DIR", 0,
 	    "Keep the snapshots after boot in DIR (~/.cache/topaz/boot)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-/* "FILE[:DEST]" */
-static void
-parse_put(struct boot_input *input, const char *text)
-{
-	struct linux_guest_options *options = &input->options;
-	const char *colon = strrchr(text, ':');
-	size_t count = colon != NULL ? (size_t)(colon - text) : strlen(text);
-	const char *name;
-	char *copy;
-
-	if (options->put_count == LINUX_GUEST_FILES_MAX)
-		cmd_bad_value("put", text, "too many files: 32 are possible");
-	if (count == 0 ||
-	    (colon != NULL && (colon[1] != '/' || colon[2] == '\0')))
-		cmd_bad_value("put", text, "FILE or FILE:/DEST");
-	copy = malloc(2 * count + 3);
-	if (copy == NULL)
-		cmd_bad_value("put", text, "out of memory");
-	sprintf(copy, "%.*s", (int)count, text);
-	name = strrchr(copy, '/');
-	sprintf(copy + count + 1, "/%s", name != NULL ? name + 1 : copy);
-	input->put_text[options->put_count] = copy;
-	options->put[options->put_count++] = (struct linux_guest_file){ copy,
-		colon != NULL ? colon + 1 : copy + count + 1 };
-}
 
 static void
 parse_get(struct linux_guest_options *options, const char *text)
@@ -122,50 +69,23 @@ static error_t
 parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct boot_input *input = state->input;
-	struct linux_guest_options *options = &input->options;
-	uint64_t value;
+	struct linux_guest_options *options = &input->options.guest;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &input->options;
+		return 0;
 	case OPT_KERNEL:
 		options->kernel = arg;
 		return 0;
 	case OPT_INITRD:
 		options->initrd = arg;
 		return 0;
-	case OPT_APPEND:
-		options->append = arg;
-		return 0;
-	case OPT_CPUS:
-		value = cmd_number("cpus", arg, CMD_THINGS);
-		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
-							: (unsigned)value;
-		return 0;
-	case OPT_MEMORY:
-		options->memory_bytes = cmd_number("memory", arg, CMD_BYTES);
-		return 0;
-	case OPT_PROFILE:
-		options->profile = arg;
-		return 0;
-	case OPT_ERRATA:
-		options->errata = arg;
-		return 0;
-	case OPT_PACKAGES:
-		options->packages = arg;
-		return 0;
 	case OPT_RUN:
 		options->script = arg;
 		return 0;
-	case OPT_PUT:
-		parse_put(input, arg);
-		return 0;
 	case OPT_GET:
 		parse_get(options, arg);
-		return 0;
-	case OPT_LIMIT:
-		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
-		input->limited = true;
-		if (options->insns_max == 0)
-			cmd_bad_value("limit", arg, "at least 1");
 		return 0;
 	case OPT_NO_SNAPSHOT:
 		options->no_snapshot = true;
@@ -193,7 +113,7 @@ const struct argp cmd_boot_argp = { boot_options, parse_one, NULL,
 	"Without --run, a shell runs on the terminal, and " BOOT_CONSOLE_KEY_NAME
 	" ends the machine; where standard input is no terminal, its text is "
 	"typed instead.",
-	NULL, NULL, NULL };
+	guest_options_children, NULL, NULL };
 
 static int
 write_file(const struct output *output, const char *name, const void *bytes,
@@ -323,12 +243,12 @@ run_guest(const struct boot_input *input, struct linux_guest *guest, int *code,
 static int
 open_console(struct boot_input *input, struct tz_error *err)
 {
-	struct linux_guest_options *options = &input->options;
+	struct linux_guest_options *options = &input->options.guest;
 	int error = boot_console_open(&input->console, err);
 
 	if (error != 0 || !boot_console_is_terminal(input->console))
 		return error;
-	if (!input->limited)
+	if (!input->options.limited)
 		options->insns_max = 0;
 	raw_size(&options->lines, &options->columns);
 	return 0;
@@ -343,10 +263,10 @@ boot(struct boot_input *input, int *code, struct tz_error *err)
 
 	if (input->output != NULL)
 		error = output_claim(input->output, OUTPUT_BOOT, &output, err);
-	if (error == 0 && input->options.script == NULL)
+	if (error == 0 && input->options.guest.script == NULL)
 		error = open_console(input, err);
 	if (error == 0)
-		error = linux_guest_create(&input->options, &guest, err);
+		error = linux_guest_create(&input->options.guest, &guest, err);
 	if (error == 0)
 		error = run_guest(input, guest, code, err);
 	if (error == 0 && output != NULL)
@@ -366,17 +286,13 @@ boot(struct boot_input *input, int *code, struct tz_error *err)
 int
 cmd_boot(int argc, char **argv)
 {
-	struct boot_input input = { .options = { .cpu_count = 1,
-					.memory_bytes = LINUX_GUEST_MEMORY,
-					.profile = PROFILE,
-					.insns_max = LIMIT_DEFAULT } };
+	struct boot_input input = { .options = guest_options_defaults() };
 	struct tz_error err;
 	int code = CMD_BUG, error;
 
 	cmd_parse(&cmd_boot_argp, argc, argv, &input);
 	stop_gently();
 	error = boot(&input, &code, &err);
-	for (size_t i = 0; i < input.options.put_count; i++)
-		free(input.put_text[i]);
+	guest_options_free(&input.options);
 	return error != 0 ? cmd_fail_of(error, &err) : code;
 }

@@ -13,6 +13,7 @@
 #include "harness/boot/image/kernel_package.h"
 #include "harness/boot/linux_record.h"
 #include "harness/cmd/cmd.h"
+#include "harness/cmd/trace/guest_options.h"
 #include "harness/cmd/trace/guest_run.h"
 #include "harness/host/folder/output.h"
 #include "harness/host/stop.h"
@@ -20,8 +21,6 @@
 #include "harness/record.h"
 #include "traces/bundle/bundle.h"
 
-#define LIMIT_DEFAULT UINT64_C(50000000000)
-#define PROFILE       "icelake"
 #define EVENT_DEFAULT "intel_pt//u"
 #define GUEST_FILE    "/tmp/perf.data"
 #define TEXT_BYTES    4096
@@ -31,18 +30,10 @@ enum {
 	OPT_WORKLOAD,
 	OPT_PERF,
 	OPT_SCRIPT,
-	OPT_PUT,
-	OPT_APPEND,
-	OPT_PACKAGES,
-	OPT_CPUS,
-	OPT_MEMORY,
-	OPT_PROFILE,
-	OPT_ERRATA,
-	OPT_LIMIT,
 };
 
 struct record_input {
-	struct linux_guest_options options;
+	struct guest_options options;
 	const char *output, *workload, *perf;
 	bool named; /* "linux-pt" of topaz run */
 	char kernel[TREE_PATH_BYTES];
@@ -63,101 +54,34 @@ static const struct argp_option record_options[] = {
 	    0 },
 	{ "run", OPT_SCRIPT, "SCRIPT", 0,
 	    "Run SCRIPT in the guest instead; it writes /tmp/perf.data", 0 },
-	{ "put", OPT_PUT, "FILE:DEST", 0,
-	    "Copy FILE into the guest, as topaz boot does", 0 },
 	{ "output", 'o', "DIR", 0, "Folder for the bundle (topaz.out)", 0 },
-	{ "append", OPT_APPEND, "TEXT", 0,
-	    "Append TEXT to the kernel's command line", 0 },
-	{ "packages", OPT_PACKAGES, "DIR", 0,
-	    "Take busybox, perf and shared objects from packages unpacked in "
-	    "DIR, and only then from this host",
-	    0 },
-	{ "cpus", OPT_CPUS, "N", 0, "CPUs (1)", 0 },
-	{ "memory", OPT_MEMORY, "SIZE", 0, "RAM (512M)", 0 },
-	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (icelake)", 0 },
-	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
-	{ "limit", OPT_LIMIT, "N", 0,
-	    "Limit of instructions after boot (50000M)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
-
-/* "FILE:DEST" */
-static void
-parse_put(struct linux_guest_options *options, char *text)
-{
-	char *colon = strrchr(text, ':');
-
-	if (options->put_count == LINUX_GUEST_FILES_MAX)
-		cmd_bad_value("put", text, "too many files: 32 are possible");
-	if (colon == NULL || colon == text || colon[1] != '/')
-		cmd_bad_value("put", text, "FILE:/DEST");
-	*colon = '\0';
-	options->put[options->put_count++] = (struct linux_guest_file){ text,
-		colon + 1 };
-}
-
-/* Options whose value is a text. */
-static bool
-parse_plain(int key, const char *arg, struct record_input *input)
-{
-	struct linux_guest_options *options = &input->options;
-
-	switch (key) {
-	case 'o':
-		input->output = arg;
-		return true;
-	case OPT_KERNEL:
-		options->kernel = arg;
-		return true;
-	case OPT_WORKLOAD:
-		input->workload = arg;
-		return true;
-	case OPT_PERF:
-		input->perf = arg;
-		return true;
-	case OPT_SCRIPT:
-		options->script = arg;
-		return true;
-	case OPT_APPEND:
-		options->append = arg;
-		return true;
-	case OPT_PACKAGES:
-		options->packages = arg;
-		return true;
-	case OPT_PROFILE:
-		options->profile = arg;
-		return true;
-	case OPT_ERRATA:
-		options->errata = arg;
-		return true;
-	default:
-		return false;
-	}
-}
 
 static error_t
 parse_one(int key, char *arg, struct argp_state *state)
 {
 	struct record_input *input = state->input;
-	struct linux_guest_options *options = &input->options;
-	uint64_t value;
+	struct linux_guest_options *options = &input->options.guest;
 
 	switch (key) {
-	case OPT_PUT:
-		parse_put(options, arg);
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &input->options;
 		return 0;
-	case OPT_CPUS:
-		value = cmd_number("cpus", arg, CMD_THINGS);
-		options->cpu_count = value > UINT32_MAX ? UINT32_MAX
-							: (unsigned)value;
+	case 'o':
+		input->output = arg;
 		return 0;
-	case OPT_MEMORY:
-		options->memory_bytes = cmd_number("memory", arg, CMD_BYTES);
+	case OPT_KERNEL:
+		options->kernel = arg;
 		return 0;
-	case OPT_LIMIT:
-		options->insns_max = cmd_number("limit", arg, CMD_THINGS);
-		if (options->insns_max == 0)
-			cmd_bad_value("limit", arg, "at least 1");
+	case OPT_WORKLOAD:
+		input->workload = arg;
+		return 0;
+	case OPT_PERF:
+		input->perf = arg;
+		return 0;
+	case OPT_SCRIPT:
+		options->script = arg;
 		return 0;
 	case ARGP_KEY_ARG:
 		if (strcmp(arg, "linux-pt") != 0 || input->named)
@@ -172,7 +96,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 			    "it trace?");
 		return 0;
 	default:
-		return parse_plain(key, arg, input) ? 0 : ARGP_ERR_UNKNOWN;
+		return ARGP_ERR_UNKNOWN;
 	}
 }
 
@@ -180,7 +104,7 @@ const struct argp cmd_record_argp = { record_options, parse_one, "[linux-pt]",
 	"Boots a stock Linux kernel on the emulated machine, runs perf record "
 	"in it, and writes a bundle: perf.data as perf wrote it, what every "
 	"CPU executed and what its PT unit wrote.",
-	NULL, NULL, NULL };
+	guest_options_children, NULL, NULL };
 
 /* The default of --kernel. */
 static int
@@ -188,9 +112,9 @@ find_kernel(struct record_input *input, struct tz_error *err)
 {
 	int error = 0;
 
-	if (input->options.kernel == NULL) {
+	if (input->options.guest.kernel == NULL) {
 		error = kernel_package_find(input->kernel, err);
-		input->options.kernel = input->kernel;
+		input->options.guest.kernel = input->kernel;
 	}
 	return error;
 }
@@ -199,7 +123,7 @@ find_kernel(struct record_input *input, struct tz_error *err)
 static int
 make_script(struct record_input *input, struct tz_error *err)
 {
-	struct linux_guest_options *options = &input->options;
+	struct linux_guest_options *options = &input->options.guest;
 	char word[PATH_MAX];
 	size_t length;
 	bool event;
@@ -248,27 +172,26 @@ static int
 describe(struct record_run *run, int code, struct tz_error *err)
 {
 	const struct record_input *input = run->input;
-	const char *slash = strrchr(input->options.kernel, '/');
+	const struct linux_guest_options *options = &input->options.guest;
+	const char *slash = strrchr(options->kernel, '/');
 	char kernel[PATH_MAX];
 	char *paths[] = { kernel, NULL };
 	struct bundle_info *info = &run->info;
 	struct cpu_set cpu_set;
 	int error;
 
-	snprintf(kernel, sizeof(kernel), "%s", input->options.kernel);
+	snprintf(kernel, sizeof(kernel), "%s", options->kernel);
 	snprintf(info->driver, sizeof(info->driver), "linux-pt");
 	snprintf(info->source, sizeof(info->source), "%.*s",
-	    BUNDLE_NAME_BYTES - 1,
-	    slash != NULL ? slash + 1 : input->options.kernel);
+	    BUNDLE_NAME_BYTES - 1, slash != NULL ? slash + 1 : options->kernel);
 	snprintf(info->scenario, sizeof(info->scenario), "%.*s",
 	    BUNDLE_NAME_BYTES - 1,
-	    input->workload != NULL ? input->workload : input->options.script);
+	    input->workload != NULL ? input->workload : options->script);
 	snprintf(info->cmdline, sizeof(info->cmdline), "%.*s",
 	    (int)sizeof(info->cmdline) - 1, input->perf);
 	snprintf(info->end, sizeof(info->end), "exit");
 	info->code = code;
-	error = cpu_set_parse(
-	    input->options.profile, input->options.errata, &cpu_set, err);
+	error = cpu_set_parse(options->profile, options->errata, &cpu_set, err);
 	if (error != 0)
 		return error;
 	record_models(info, &cpu_set);
@@ -335,9 +258,10 @@ record(struct record_input *input, int *code, struct tz_error *err)
 		    input->output, OUTPUT_BUNDLE, &output, err);
 	if (error == 0)
 		error = linux_record_create(output_new(output),
-		    input->options.cpu_count, &run.record, err);
+		    input->options.guest.cpu_count, &run.record, err);
 	if (error == 0)
-		error = linux_guest_create(&input->options, &run.guest, err);
+		error = linux_guest_create(
+		    &input->options.guest, &run.guest, err);
 	observer.arg = run.record;
 	if (error == 0)
 		linux_guest_observe(run.guest, &observer);
@@ -361,19 +285,16 @@ record(struct record_input *input, int *code, struct tz_error *err)
 int
 cmd_record(int argc, char **argv)
 {
-	static struct record_input input = {
-		.options = { .cpu_count = 1,
-		    .memory_bytes = LINUX_GUEST_MEMORY,
-		    .profile = PROFILE,
-		    .insns_max = LIMIT_DEFAULT },
-		.output = "topaz.out",
-		.perf = EVENT_DEFAULT
-	};
+	/* Large for a stack. */
+	static struct record_input input = { .output = "topaz.out",
+		.perf = EVENT_DEFAULT };
 	struct tz_error err;
 	int code = CMD_BUG, error;
 
+	input.options = guest_options_defaults();
 	cmd_parse(&cmd_record_argp, argc, argv, &input);
 	stop_gently();
 	error = record(&input, &code, &err);
+	guest_options_free(&input.options);
 	return error != 0 ? cmd_fail_of(error, &err) : code;
 }
