@@ -26,14 +26,16 @@ kernel_package_find(char path[TREE_PATH_BYTES], struct tz_error *err)
 	if (error != 0)
 		return error;
 	count = scandir(packages.path, &list, is_package, versionsort);
-	if (count > 0)
-		cache_file(&packages, list[count - 1]->d_name, path);
-	else
+	if (count <= 0)
 		error = tz_error(err, TZ_ENOENT,
 		    "no kernel package in %s: name one with --kernel, for "
 		    "instance from `apt-get download "
 		    "linux-image-6.1.0-56-cloud-amd64`",
 		    packages.path);
+	else if (snprintf(path, TREE_PATH_BYTES, "%s/%s", packages.path,
+		     list[count - 1]->d_name) >= TREE_PATH_BYTES)
+		error = tz_error(err, TZ_EUSAGE, "%s/%s: the path is too long",
+		    packages.path, list[count - 1]->d_name);
 	for (int i = 0; i < count; i++)
 		free(list[i]);
 	free(list);

@@ -17,7 +17,7 @@ bad=0
 expect 2 "what shall it trace" 0 record
 expect 2 "absent: No such file" 1 record --kernel "$topaz" --workload absent
 expect 2 "not a kernel" 1 record --kernel "$topaz.files" --workload "$topaz"
-expect 2 "FILE:/DEST" 1 run linux-pt --workload "$topaz" --put relative
+expect 2 "FILE:/DEST" 1 run linux-pt --workload "$topaz" --put relative:x
 bad_input=$bad
 
 kernel=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.1.*-cloud-amd64_*.deb 2>/dev/null | head -n 1)
@@ -29,8 +29,8 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
 fi
 printf 'int main(int n, char **v) { (void)v; for (int i = 0; i < 1000; i++) n = n & 1 ? 3 * n + 1 : n / 2; return n > 5; }\n' >prog.c
 cc -O1 -o prog prog.c || exit 1
-expect 0 "topaz verify bundle" 0 run linux-pt --kernel "$kernel" \
-    --workload ./prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
+# The kernel is that of the cache.
+expect 0 "topaz verify bundle" 0 run linux-pt --workload ./prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
 insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
 [ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }
