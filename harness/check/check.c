@@ -99,6 +99,7 @@ static const struct {
 	{ EVENT_DROPPED, session_dropped },
 	{ EVENT_CALL_BEGIN, session_call_begin },
 	{ EVENT_CALL_BEGIN, operation_begin },
+	{ EVENT_CALL_BEGIN, table_call_begin },
 	{ EVENT_POINT, operation_point },
 	{ EVENT_CALL_END, session_call_end },
 	{ EVENT_CALL_END, ledger_call_end },

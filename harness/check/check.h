@@ -160,6 +160,11 @@ void check_end(
  */
 void check_configured(struct check *check, unsigned context,
     const struct check_expect *expect, size_t count);
+/*
+ * After check_configured(): a start was in progress at the same time.  Until the next
+ * start, the configuration before may be in force as well, but no mixture of both.
+ */
+void check_configured_late(struct check *check, unsigned context);
 /* After EVENT_BUFFER: the owner of that stream; CONTEXT 0: not known. */
 void check_named(struct check *check, uint64_t stream, unsigned context);
 /*

@@ -160,6 +160,7 @@ void table_entry(struct check *check, const struct event *event);
 void table_trace_on(struct check *check, const struct event *event);
 void table_error(struct check *check, const struct event *event);
 void table_stopped(struct check *check, const struct event *event);
+void table_call_begin(struct check *check, const struct event *event);
 void table_call_end(struct check *check, const struct event *event);
 /* The loss in STREAM was reported; table_told_all(): in all streams. */
 void table_told(struct check *check, unsigned stream);

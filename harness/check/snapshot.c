@@ -172,7 +172,12 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 	hash = mix_word(hash,
 	    (uint64_t)table->last_end << 32 |
 		(uint64_t)table->last_stream << 8 | cpu->stream);
-	hash = mix_word(hash, (uint64_t)nmi->pending << 8 | nmi->serving);
+	hash = mix_word(hash,
+	    (uint64_t)(cpu->loss.stopped || cpu->loss.failed
+		    ? cpu->loss.during
+		    : 0)
+		    << 16 |
+		(uint64_t)nmi->pending << 8 | nmi->serving);
 	hash = mix_word(hash, nmi->due);
 	hash = mix_word(hash, cpu->save_area);
 	hash = mix_word(hash, table->pa);
@@ -192,6 +197,11 @@ snapshot_asked(const struct check_asked *asked, uint64_t hash)
 		hash = mix_word(hash, asked->row[i].value);
 		if (asked->changed >> i & 1)
 			hash = mix_word(hash, asked->before[i]);
+	}
+	for (uint32_t i = 0; asked->either && i < asked->old_count; i++) {
+		hash = mix_word(hash, asked->old[i].msr);
+		hash = mix_word(hash, asked->old[i].mask);
+		hash = mix_word(hash, asked->old[i].value);
 	}
 	return hash;
 }

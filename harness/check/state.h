@@ -137,6 +137,7 @@ struct check_work {
 /* output/table.c: an error or a stop that was not reported yet. */
 struct check_loss {
 	bool stopped, failed;
+	uint8_t during; /* the actors in an operation then, one bit each */
 	struct check_place stopped_at, failed_at;
 };
 
@@ -205,6 +206,10 @@ struct check_asked {
 	    changed; /* rows requested last; valid bits of .before */
 	struct check_expect row[CHECK_EXPECT_MAX];
 	uint64_t before[CHECK_EXPECT_MAX]; /* that row's last other value */
+	/* The rows of the configuration before, if it may still be in force. */
+	bool either;
+	uint32_t old_count;
+	struct check_expect old[CHECK_EXPECT_MAX];
 };
 
 struct check_core {

@@ -276,6 +276,17 @@ table_trace_on(struct check *check, const struct event *event)
 	table_look_ahead(check, event->cpu);
 }
 
+/* The actors whose operations are in progress, one bit each. */
+static uint8_t
+table_busy(const struct check *check)
+{
+	uint8_t busy = 0;
+
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		busy |= (uint8_t)(check->core.actor[i].active << i);
+	return busy;
+}
+
 void
 table_error(struct check *check, const struct event *event)
 {
@@ -293,6 +304,7 @@ table_error(struct check *check, const struct event *event)
 	    why != NULL ? why : "no reason is known");
 	loss->failed_at.object = NULL;
 	loss->failed = true;
+	loss->during = table_busy(check);
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
 }
@@ -306,6 +318,7 @@ table_stopped(struct check *check, const struct event *event)
 	loss->stopped_at = site_here(check);
 	loss->stopped_at.stream = cpu->stream;
 	loss->stopped = true;
+	loss->during = table_busy(check);
 	if (cpu->stream != CHECK_NO_STREAM)
 		check->core.stream[cpu->stream].unsure = true;
 }
@@ -321,6 +334,14 @@ table_told_all(struct check *check)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		table_forget_loss(&check->core.cpu[i]);
+}
+
+void
+table_call_begin(struct check *check, const struct event *event)
+{
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX && event->b < SCRIPT_ACTORS;
+	     i++)
+		check->core.cpu[i].loss.during &= (uint8_t)~(1u << event->b);
 }
 
 /* A call that fails also reports the loss. */
@@ -345,11 +366,18 @@ table_told(struct check *check, unsigned stream)
 void
 table_collected(struct check *check, unsigned stream)
 {
+	const struct event *event = &check->core.event;
+
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		struct check_cpu *cpu = &check->core.cpu[i];
 		struct check_loss *loss = &cpu->loss;
 
 		if (cpu->stream != stream)
+			continue;
+		/* The collection had begun before the loss: the next one tells
+		 * of it. */
+		if (event->kind == EVENT_CALL_END && event->b < SCRIPT_ACTORS &&
+		    (loss->during >> event->b & 1) != 0)
 			continue;
 		/* The driver could have detected it when it last changed TraceEn. */
 		loss->failed_at.blame = loss->stopped_at.blame = site_or(

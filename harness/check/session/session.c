@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* The minimum size of a flushed PSB+ outside the filters: no packet follows it. */
 #define PSB_BYTES 32
@@ -63,6 +64,21 @@ session_difference(
 	    : &too_much;
 }
 
+/* True if the MSRs are those of the configuration before, which may be in force. */
+static bool
+session_is_old(const struct check_asked *asked, const struct machine_pt *pt,
+    uint64_t ctl)
+{
+	for (uint32_t i = 0; i < asked->old_count; i++) {
+		const struct check_expect *expect = &asked->old[i];
+
+		if ((registers_value(pt, expect->msr, ctl) & expect->mask) !=
+		    expect->value)
+			return false;
+	}
+	return asked->either;
+}
+
 static void
 session_check_config(
     struct check *check, const struct machine_pt *pt, uint64_t ctl)
@@ -77,6 +93,8 @@ session_check_config(
 
 	if (asked == NULL || (asked->count == 0 && asked->known != 0))
 		violation_skip(check, REASON_CONFIG, CHECK_ROW(CONFIG_APPLIED));
+	if (asked != NULL && session_is_old(asked, pt, ctl))
+		return;
 	for (uint32_t i = 0; asked != NULL && i < asked->count; i++) {
 		const struct check_expect *expect = &asked->row[i];
 		uint64_t found = registers_value(pt, expect->msr, ctl) &
@@ -334,6 +352,7 @@ check_configured(struct check *check, unsigned context,
 	asked->context = context;
 	asked->count = (uint32_t)count;
 	asked->checked = 0;
+	asked->either = false;
 	/* A configuration without rows changes nothing. */
 	if (count == 0)
 		return;
@@ -342,6 +361,18 @@ check_configured(struct check *check, unsigned context,
 	for (uint32_t i = 0; i < count; i++)
 		session_ask(asked, i, &expect[i], &old);
 	asked->known = (uint32_t)count;
+	asked->old_count = old.known;
+	memcpy(asked->old, old.row, sizeof(old.row));
+}
+
+void
+check_configured_late(struct check *check, unsigned context)
+{
+	struct check_asked *asked = session_find_asked(check, context);
+
+	/* Without rows, nothing is known of the configuration before. */
+	if (asked != NULL)
+		asked->either = asked->old_count != 0;
 }
 
 static void
@@ -363,6 +394,8 @@ session_starting(struct check *check)
 	struct check_core *core = &check->core;
 
 	core->actor[core->last_actor].ages = true;
+	for (uint32_t i = 0; i <= core->asked_count; i++)
+		core->asked[i].either = false;
 }
 
 bool
@@ -430,8 +463,10 @@ check_started(struct check *check, unsigned cpu_mask)
 {
 	struct check_core *core = &check->core;
 
+	/* The session of another context may still be on. */
+	core->session.mask = cpu_mask |
+	    (core->session.accepted ? core->session.mask : 0);
 	core->session.open = core->session.accepted = true;
-	core->session.mask = cpu_mask;
 	core->session.stopped = 0;
 }
 

@@ -347,7 +347,9 @@ runner_hash(struct runner *runner)
 		report->fault.site.rip,
 		/* Later values that are expected depend on this, too. */
 		(uint64_t)now->configuring << 16 |
-		    (uint64_t)now->configured << 8 | now->mixed,
+		    (uint64_t)now->configured << 8 |
+		    (uint64_t)now->contested << 2 | (uint64_t)now->late << 1 |
+		    (uint64_t)now->mixed,
 	};
 
 	runner->timed |= machine_is_timed(runner->machine);

@@ -36,6 +36,9 @@ note_configuring(struct runner *runner, unsigned step)
 
 	if (runner->operations.configuring++ != 0)
 		runner->operations.configured = 0;
+	else
+		runner->operations.late = false;
+	runner->operations.late |= runner->operations.starting != 0;
 	check_configured(runner->check, 0, NULL, 0);
 	if (context != 0)
 		check_configured(runner->check, context, NULL, 0);
@@ -87,12 +90,49 @@ note_configured(struct runner *runner, unsigned step, bool accepted)
 		    manifest, sequence, now->configured - 1u, expect);
 		check_configured(
 		    runner->check, 0, expect, rows > 0 ? (size_t)rows : 0);
+		if (now->late)
+			check_configured_late(runner->check, 0);
 	}
 	if (own != 0) {
 		rows = sequence_expect_own(manifest, sequence, own - 1, expect);
 		check_configured(runner->check, context, expect,
 		    rows > 0 ? (size_t)rows : 0);
+		if (now->late)
+			check_configured_late(runner->check, context);
 	}
+}
+
+/* A start and a stop at the same time: which comes last is not known. */
+static void
+note_start_or_stop(struct runner *runner, unsigned flags)
+{
+	struct runner_operations *now = &runner->operations;
+
+	if (flags & MANIFEST_STARTS) {
+		now->contested = now->stopping != 0;
+		now->late |= now->configuring != 0;
+		now->starting++;
+	}
+	if (flags & MANIFEST_STOPS) {
+		now->contested |= now->starting != 0;
+		now->stopping++;
+	}
+}
+
+/* A start succeeded: its session is open, unless a stop ran at the same time. */
+static void
+note_started(struct runner *runner, unsigned step)
+{
+	struct runner_operations *now = &runner->operations;
+	unsigned context = context_of(runner, step), cpus = now->started_cpus;
+
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
+		if (context != 0 && now->buffer_context[i] != 0 &&
+		    now->buffer_context[i] != context)
+			cpus &= ~(1u << i);
+	now->session = now->contested ? SESSION_UNKNOWN : SESSION_STARTED;
+	if (!now->contested)
+		check_started(runner->check, cpus);
 }
 
 static void
@@ -150,6 +190,7 @@ note_call_begin(struct runner *runner, const struct event *event)
 	check_handed(runner->check, digest_of_data(runner));
 	if (flags & MANIFEST_CONFIGURES)
 		note_configuring(runner, step);
+	note_start_or_stop(runner, flags);
 	if (flags & MANIFEST_STARTS)
 		check_starting(runner->check);
 	if (flags & MANIFEST_REREADS)
@@ -179,12 +220,15 @@ note_failure(struct runner *runner, const struct event *event)
 static void
 note_buffer(struct runner *runner, const struct event *event)
 {
-	unsigned step = runner->operations.step[event->cpu];
+	struct runner_operations *now = &runner->operations;
+	unsigned step = now->step[event->cpu];
+	unsigned context = step == 0 ? 0 : context_of(runner, step - 1);
 
-	if (event->a < MACHINE_CPUS_MAX)
-		runner->operations.started_cpus |= 1u << event->a;
-	check_named(runner->check, event->a,
-	    step == 0 ? 0 : context_of(runner, step - 1));
+	if (event->a < MACHINE_CPUS_MAX) {
+		now->started_cpus |= 1u << event->a;
+		now->buffer_context[event->a] = context;
+	}
+	check_named(runner->check, event->a, context);
 }
 
 /*
@@ -333,6 +377,10 @@ note_call_end(struct runner *runner, const struct event *event)
 		return;
 	note_answer(runner, step, result);
 	flags = flags_of(runner, step);
+	if (flags & MANIFEST_STARTS)
+		runner->operations.starting--;
+	if (flags & MANIFEST_STOPS)
+		runner->operations.stopping--;
 	if (flags & MANIFEST_CONFIGURES)
 		note_configured(runner, step, result >= 0);
 	if (result < 0) {
@@ -343,10 +391,8 @@ note_call_end(struct runner *runner, const struct event *event)
 		return;
 	}
 	note_filled_in(runner, step);
-	if (flags & MANIFEST_STARTS) {
-		runner->operations.session = SESSION_STARTED;
-		check_started(runner->check, runner->operations.started_cpus);
-	}
+	if (flags & MANIFEST_STARTS)
+		note_started(runner, step);
 	if (flags & MANIFEST_STOPS) {
 		if (runner->operations.session == SESSION_STARTED)
 			runner->operations.session = SESSION_STOPPED;

@@ -74,6 +74,45 @@ a_refused_configuration_is_no_other_one(void **state)
 	check_destroy(check);
 }
 
+/*
+ * A configuration that was accepted while tracing started: either is right until the
+ * next start, a mixture is not.
+ */
+static void
+after_a_start_at_the_same_time_either_is_right(void **state)
+{
+	static const struct rig_step begin[] = { ASK(0x2008), ASK(0x2004),
+		{ 0 } };
+	static const struct {
+		bool starts;
+		uint64_t ctl;
+		uint32_t violations;
+	} cases[] = {
+		{ false, 0x2005, 0 },
+		{ false, 0x2009, 0 },
+		{ false, 0x200d, 1 },
+		{ true, 0x2005, 0 },
+		{ true, 0x2009, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(cases); i++) {
+		const struct rig_step end[] = { ON_AS(cases[i].ctl), { 0 } };
+		struct check *check = rig_create(false);
+		uint64_t hash;
+
+		rig_play(check, begin);
+		hash = check_hash(check);
+		check_configured_late(check, 0);
+		assert_int_not_equal(check_hash(check), hash);
+		if (cases[i].starts)
+			check_starting(check);
+		rig_play(check, end);
+		assert_int_equal(check_count(check), cases[i].violations);
+		check_destroy(check);
+	}
+}
+
 static void
 what_was_asked_for_before_is_of_the_state(void **state)
 {
@@ -100,6 +139,8 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_difference_has_its_words),
 		cmocka_unit_test(a_refused_configuration_is_no_other_one),
+		cmocka_unit_test(
+		    after_a_start_at_the_same_time_either_is_right),
 		cmocka_unit_test(what_was_asked_for_before_is_of_the_state),
 	};
 
