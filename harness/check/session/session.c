@@ -66,8 +66,8 @@ session_difference(
 
 /* True if the MSRs are those of the configuration before, which may be in force. */
 static bool
-session_is_old(const struct check_asked *asked, const struct machine_pt *pt,
-    uint64_t ctl)
+session_is_old(
+    const struct check_asked *asked, const struct machine_pt *pt, uint64_t ctl)
 {
 	for (uint32_t i = 0; i < asked->old_count; i++) {
 		const struct check_expect *expect = &asked->old[i];
