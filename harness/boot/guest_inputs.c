@@ -35,6 +35,23 @@ check_options(const struct linux_guest_options *options, struct tz_error *err)
 	return 0;
 }
 
+/* A kernel that knows no TSC frequency measures it with a PIT, without end. */
+static int
+check_models(const struct guest_inputs *inputs, struct tz_error *err)
+{
+	for (unsigned i = 0; i < inputs->options->cpu_count; i++) {
+		const struct profile *profile = cpu_set_of(&inputs->cpu_set, i);
+
+		if (profile->tsc_den == 0)
+			return tz_error(err, TZ_EUSAGE,
+			    "--profile %s: a kernel cannot measure its TSC: "
+			    "this model has no CPUID leaf 15H, and the board "
+			    "no PIT",
+			    profile->name);
+	}
+	return 0;
+}
+
 /* What is read only after boot must be there before. */
 static int
 check_files(const struct linux_guest_options *options, struct tz_error *err)
@@ -100,6 +117,8 @@ guest_inputs_read(struct guest_inputs *inputs,
 	if (error == 0)
 		error = cpu_set_parse(
 		    options->profile, options->errata, &inputs->cpu_set, err);
+	if (error == 0)
+		error = check_models(inputs, err);
 	if (error == 0)
 		error = make_cmdline(inputs, err);
 	if (error == 0)

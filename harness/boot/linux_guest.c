@@ -13,6 +13,8 @@
 #include "harness/host/input.h"
 #include "harness/host/stop.h"
 
+/* Debian's kernels need 2,200 million (6.1) and 3,700 million (6.12) on one CPU. */
+#define BOOT_INSNS_MAX UINT64_C(50000000000)
 /* Instructions between two looks at the window. */
 #define SLICE_INSNS       UINT64_C(200000)
 #define IDLE_RATIO        100
@@ -431,6 +433,14 @@ linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
 		return 0;
 	}
 	while (run_slice(guest, state)) {
+		if (state->insns >= BOOT_INSNS_MAX) {
+			state->end = LINUX_GUEST_DEAD;
+			snprintf(state->cause, sizeof(state->cause),
+			    "the kernel has started no program within %" PRIu64
+			    " instructions",
+			    BOOT_INSNS_MAX);
+			return 0;
+		}
 		error = window_poll(&guest->window, &event, err);
 		if (error != 0)
 			return error;

@@ -49,6 +49,10 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1; then
 	[ "$bad_input" = 0 ] && exit 77
 	exit 1
 fi
+for model in broadwell core2; do
+	expect 2 "$model: a kernel cannot measure its TSC" 1 \
+	    boot --kernel "$kernel" --run script --profile $model
+done
 expect 2 "too little memory" 1 boot --kernel "$kernel" --run script --memory 64M
 # boot OUT SCRIPT CODE ARG...: runs SCRIPT, from the snapshot if there is one.
 boot() {
