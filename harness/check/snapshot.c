@@ -173,9 +173,8 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 	    (uint64_t)table->last_end << 32 |
 		(uint64_t)table->last_stream << 8 | cpu->stream);
 	hash = mix_word(hash,
-	    (uint64_t)(cpu->loss.stopped || cpu->loss.failed
-		    ? cpu->loss.during
-		    : 0)
+	    (uint64_t)(cpu->loss.stopped || cpu->loss.failed ? cpu->loss.during
+							     : 0)
 		    << 16 |
 		(uint64_t)nmi->pending << 8 | nmi->serving);
 	hash = mix_word(hash, nmi->due);

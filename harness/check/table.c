@@ -341,7 +341,7 @@ table_call_begin(struct check *check, const struct event *event)
 {
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX && event->b < SCRIPT_ACTORS;
 	     i++)
-		check->core.cpu[i].loss.during &= (uint8_t)~(1u << event->b);
+		check->core.cpu[i].loss.during &= (uint8_t) ~(1u << event->b);
 }
 
 /* A call that fails also reports the loss. */

@@ -42,11 +42,11 @@ struct runner_operations {
 	uint8_t configuring; /* operations in progress that may configure */
 	/* operation that configured, plus 1; 0: unknown */
 	uint8_t configured;
-	bool mixed;       /* another operation ran at the same time */
-	bool late;        /* a start was in progress at the same time */
-	uint8_t starting; /* operations in progress that start a session */
-	uint8_t stopping; /* ... and that stop one */
-	bool contested;   /* a stop ran at the same time as a start */
+	bool mixed;            /* another operation ran at the same time */
+	bool late;             /* a start was in progress at the same time */
+	uint8_t starting;      /* operations in progress that start a session */
+	uint8_t stopping;      /* ... and that stop one */
+	bool contested;        /* a stop ran at the same time as a start */
 	unsigned started_cpus; /* CPUs whose buffers are mapped, one bit each */
 	/* The context that each of them belongs to; 0: unknown. */
 	unsigned buffer_context[MACHINE_CPUS_MAX];
