@@ -162,6 +162,7 @@ enum abi_counter {
 /* Operations whose errors a kernel does not report to the caller. */
 #define ABI_DROPPED_CONFIGURE 1
 #define ABI_DROPPED_ENABLE    2
+#define ABI_DROPPED_RECORD    3 /* a record for user space is lost */
 
 #define ABI_CLEAR_MAX         64
 

@@ -215,6 +215,12 @@ kern_dropped_enable(int error, uint64_t cpu)
 }
 
 void
+kern_dropped_record(int error)
+{
+	host_dropped(ABI_DROPPED_RECORD, error, 0);
+}
+
+void
 host_nmi_done(unsigned claims)
 {
 	host_call(ABI_NMI_DONE, claims, 0, 0, 0);

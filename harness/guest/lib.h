@@ -114,6 +114,7 @@ void host_atomic_sleep(const void *caller);
 /* An error of a driver's operation that no caller receives (ABI_DROPPED). */
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
+void kern_dropped_record(int error);
 void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
 void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
 

@@ -42,6 +42,7 @@ static const struct {
 	{ "hwt_unmap", SCRIPT_HWT_UNMAP },
 	{ "target_spawn", SCRIPT_TARGET_SPAWN },
 	{ "target_work", SCRIPT_TARGET_WORK },
+	{ "target_go", SCRIPT_TARGET_GO },
 	{ "target_thread", SCRIPT_TARGET_THREAD },
 	{ "target_kill", SCRIPT_TARGET_KILL },
 	{ "trace_setup", SCRIPT_TRACE_SETUP },

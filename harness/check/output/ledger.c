@@ -263,9 +263,12 @@ ledger_lost(struct check *check, const struct event *event)
 	/* The bytes written to a buffer that was never named are unknown. */
 	if (stream->page_count != 0)
 		stream->unread.lost += event->c;
-	/* 0: bytes are missing, of unknown number. */
-	if (event->c == 0)
+	/* 0: bytes are missing, of unknown number: all until now. */
+	if (event->c == 0) {
 		stream->unsure = true;
+		if (stream->unread.overwritten > stream->unread.lost)
+			stream->unread.lost = stream->unread.overwritten;
+	}
 	table_told(check, index);
 	table_told(check, CHECK_NO_STREAM);
 }

@@ -78,6 +78,7 @@ call(uint32_t number, const uint64_t *args)
 		return *(const volatile uint32_t *)(uintptr_t)args[0];
 	case SCRIPT_TARGET_SPAWN:
 	case SCRIPT_TARGET_WORK:
+	case SCRIPT_TARGET_GO:
 	case SCRIPT_TARGET_THREAD:
 	case SCRIPT_TARGET_KILL:
 		return actor_target(number, args);

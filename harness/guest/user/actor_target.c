@@ -92,6 +92,8 @@ actor_target(uint32_t call, const uint64_t *args)
 	case SCRIPT_TARGET_WORK:
 		return target_ask(
 		    target, 0, TARGET_WORK(index), TARGET_DONE(index));
+	case SCRIPT_TARGET_GO:
+		return sys1(SYS_SEM_POST, TARGET_WORK(index));
 	case SCRIPT_TARGET_THREAD:
 		return target_ask(
 		    target, 1, TARGET_THREAD(index), TARGET_CREATED(index));

@@ -65,6 +65,8 @@ enum script_local {
 			       SYS_BUFFER of each one's frames */
 	SCRIPT_TRACE_READ,  /* fd, CPUs: TRACE_READ, LOST and DRAIN of all that
 			       each one's buffer holds */
+	SCRIPT_TARGET_GO,   /* pid: as TARGET_WORK, but does not wait for the
+			       round's end; the program is given nothing more */
 };
 
 struct script_arg {

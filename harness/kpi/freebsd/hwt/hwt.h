@@ -50,5 +50,6 @@ bool kern_fault_point(const char *function, const void *caller);
 /* Also from there: an error of the backend that no caller receives. */
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
+void kern_dropped_record(int error);
 
 #endif

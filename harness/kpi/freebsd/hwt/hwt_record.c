@@ -79,6 +79,8 @@ hwt_record_ctx(
 	copy = record_clone(entry, flags);
 	if (copy != NULL)
 		record_append(ctx, copy);
+	else
+		kern_dropped_record(ENOMEM);
 }
 
 void
@@ -221,6 +223,8 @@ hwt_record_send(struct hwt_context *ctx, struct hwt_record_get *get)
 		    user, get->records, sizeof(*user) * (size_t)count);
 	if (error == 0)
 		error = copyout(&count, get->nentries, sizeof(count));
+	if (error != 0 && count > 0)
+		kern_dropped_record(error);
 	free(user, M_HWT_RECORD);
 	return (error);
 }

@@ -10,6 +10,7 @@
 #define SESSIONS_MAX 4
 #define BUFFERS_MAX  16
 #define RECORDS_MAX  16
+#define FETCHES_MAX  4
 
 struct buffer {
 	bool mapped;
@@ -282,8 +283,13 @@ actor_position_begin(const uint64_t *args)
 {
 	struct session *session;
 
-	if (find_node(args[0], &session) != NULL)
-		(void)session_fetch(session);
+	if (find_node(args[0], &session) == NULL)
+		return;
+	/* Records that a failure left behind would look like a wrap later. */
+	for (unsigned i = 0; i < FETCHES_MAX; i++) {
+		if (session_fetch(session) >= 0)
+			return;
+	}
 }
 
 int64_t
