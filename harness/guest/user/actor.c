@@ -122,28 +122,32 @@ data_number(uint32_t at, uint8_t bytes)
 	return number;
 }
 
-/* Makes the call, and takes the bytes before the position that it returns. */
+/* Takes the bytes before the position that STEP's call has returned. */
+static int64_t
+take(const struct script_step *step, const uint64_t *args)
+{
+	const struct script_position *position = &step->position;
+
+	if (position->kind == SCRIPT_POSITION_MAPPED)
+		return actor_position(args, position->offset_at, true);
+	return actor_position(args,
+	    data_number(position->page_at, position->page_bytes) * 4096 +
+		data_number(position->offset_at, position->offset_bytes),
+	    false);
+}
+
 static int64_t
 call_and_take(const struct script_step *step, const uint64_t *args)
 {
-	const struct script_position *position = &step->position;
-	int64_t result, taken;
+	int64_t result, taken = 0;
 
-	if (position->kind == SCRIPT_NO_POSITION)
+	if (step->position.kind == SCRIPT_NO_POSITION)
 		return call(step->call, args);
 	actor_position_begin(args);
 	result = call(step->call, args);
-	if (result < 0)
-		return result;
-	if (position->kind == SCRIPT_POSITION_MAPPED)
-		taken = actor_position(args, position->offset_at, true);
-	else
-		taken = actor_position(args,
-		    data_number(position->page_at, position->page_bytes) *
-			    4096 +
-			data_number(
-			    position->offset_at, position->offset_bytes),
-		    false);
+	if (result >= 0)
+		taken = take(step, args);
+	actor_position_end();
 	return taken < 0 ? taken : result;
 }
 

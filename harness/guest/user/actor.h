@@ -19,11 +19,13 @@ bool actor_call(uint32_t call, const uint64_t *args, int64_t *result);
 
 /*
  * For a step whose call with ARGS returns a position.  Before it: takes what
- * was reported.  After it: takes all before the position: BYTES or, if MAPPED,
- * the number at BYTES in the buffer.  A negative result is the step's.
+ * was reported.  After it, if it succeeded: takes all before the position: BYTES or, if
+ * MAPPED, the number at BYTES in the buffer.  A negative result is the step's.  No other
+ * actor takes anything from the begin to the end.
  */
 void actor_position_begin(const uint64_t *args);
 int64_t actor_position(const uint64_t *args, uint64_t bytes, bool mapped);
+void actor_position_end(void);
 
 /* Calls on targets, from SCRIPT_TARGET_SPAWN on. */
 int64_t actor_target(uint32_t call, const uint64_t *args);

@@ -8,6 +8,11 @@ actor_position_begin(const uint64_t *args)
 	user_fail("this actor takes no positions", ACTOR_NOSYS);
 }
 
+void
+actor_position_end(void)
+{
+}
+
 int64_t
 actor_position(const uint64_t *args, uint64_t bytes, bool mapped)
 {

@@ -28,8 +28,34 @@ struct session {
 	struct buffer buffer[BUFFERS_MAX];
 };
 
+/* A position that was read and is not drained to yet; .buffer NULL: there is none. */
+static struct {
+	struct buffer *buffer;
+	uint64_t position;
+} asked;
+
 static struct session sessions[SESSIONS_MAX];
 static struct hwt_record_user_entry records[RECORDS_MAX];
+
+/*
+ * Actors are threads of one program.  One at a time takes records and positions, or what
+ * is older would be drained after what is newer.
+ */
+static uint32_t takers;
+
+static void
+take_begin(void)
+{
+	if (__atomic_fetch_add(&takers, 1, __ATOMIC_ACQ_REL) != 0)
+		sys1(SYS_SEM_WAIT, SEM_TAKE);
+}
+
+static void
+take_end(void)
+{
+	if (__atomic_fetch_sub(&takers, 1, __ATOMIC_ACQ_REL) != 1)
+		sys1(SYS_SEM_POST, SEM_TAKE);
+}
 
 static int64_t
 ioctl(int64_t fd, unsigned long command, const volatile void *argument)
@@ -165,6 +191,41 @@ drain_to(struct buffer *buffer, uint64_t position)
 }
 
 static int64_t
+drain_to_asked(void)
+{
+	struct buffer *buffer = asked.buffer;
+	int64_t result = drain_to(buffer, asked.position);
+
+	asked.buffer = NULL;
+	return result < 0 ? result
+			  : sys2(SYS_POSITION, buffer->stream, asked.position);
+}
+
+/* How far POSITION is ahead of what was drained. */
+static uint64_t
+ahead(const struct buffer *buffer, uint64_t position)
+{
+	return position >= buffer->position
+	    ? position - buffer->position
+	    : position + buffer->bytes - buffer->position;
+}
+
+/*
+ * Drains to the position of a record.  Records may have been sent before and after a
+ * position that was read: which comes first is seen from how far each is ahead.
+ */
+static int64_t
+drain_record(struct buffer *buffer, uint64_t position)
+{
+	int64_t result = 0;
+
+	if (asked.buffer == buffer &&
+	    ahead(buffer, asked.position) < ahead(buffer, position))
+		result = drain_to_asked();
+	return result < 0 ? result : drain_to(buffer, position);
+}
+
+static int64_t
 handle(struct session *session, const struct hwt_record_user_entry *entry)
 {
 	struct buffer *buffer;
@@ -188,7 +249,7 @@ handle(struct session *session, const struct hwt_record_user_entry *entry)
 	/* An unknown number of bytes is missing. */
 	if (entry->record_type == HWT_RECORD_OVERFLOW)
 		return sys2(SYS_LOST, buffer->stream, 0);
-	return drain_to(
+	return drain_record(
 	    buffer, (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
 }
 
@@ -254,7 +315,9 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 		*result = session_unmap(session, args[1]);
 		return true;
 	case SCRIPT_HWT_FETCH:
+		take_begin();
 		*result = fetch_all();
+		take_end();
 		return true;
 	default:
 		return false;
@@ -283,6 +346,7 @@ actor_position_begin(const uint64_t *args)
 {
 	struct session *session;
 
+	take_begin();
 	if (find_node(args[0], &session) == NULL)
 		return;
 	/* Records that a failure left behind would look like a wrap later. */
@@ -290,6 +354,12 @@ actor_position_begin(const uint64_t *args)
 		if (session_fetch(session) >= 0)
 			return;
 	}
+}
+
+void
+actor_position_end(void)
+{
+	take_end();
 }
 
 int64_t
@@ -306,8 +376,10 @@ actor_position(const uint64_t *args, uint64_t bytes, bool mapped)
 	if (mapped)
 		bytes = *(
 		    const volatile uint64_t *)(uintptr_t)(buffer->base + bytes);
-	result = drain_to(buffer, bytes);
-	if (result < 0)
-		return result;
-	return sys2(SYS_POSITION, buffer->stream, bytes);
+	asked.buffer = buffer;
+	asked.position = bytes;
+	result = session_fetch(session);
+	if (asked.buffer == NULL)
+		return result < 0 ? result : 0;
+	return drain_to_asked();
 }
