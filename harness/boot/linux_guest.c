@@ -7,10 +7,9 @@
 #include <string.h>
 
 #include "harness/boot/boot_snapshot.h"
+#include "harness/boot/guest_archive.h"
 #include "harness/boot/guest_inputs.h"
-#include "harness/boot/image/guest_files.h"
 #include "harness/boot/kallsyms.h"
-#include "harness/host/input.h"
 #include "harness/host/stop.h"
 
 /* Debian's kernels need 2,200 million (6.1) and 3,700 million (6.12) on one CPU. */
@@ -454,94 +453,21 @@ linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
 	return 0;
 }
 
-static int
-add_put(const struct guest_files *files, const struct linux_guest_file *put,
-    struct tz_error *err)
-{
-	struct tz_error cause;
-	int error = guest_files_add(files, put->from, put->to, &cause);
-
-	return error != 0
-	    ? tz_error(err, (enum tz_errno) - error, "--put %s", cause.text)
-	    : 0;
-}
-
-static void
-add_get(struct linux_guest *guest)
-{
-	char list[LINUX_GUEST_FILES_MAX * 256];
-	size_t count = 0;
-
-	for (size_t i = 0; i < guest->options.get_count; i++)
-		count += (size_t)snprintf(list + count, sizeof(list) - count,
-		    "%.255s\n", guest->options.get[i]);
-	if (count != 0)
-		cpio_add_file(guest->archive, "/topaz/get", 0644,
-		    (struct bytes){ (uint8_t *)list, count });
-}
-
-/* A login shell with the UART as its terminal, whose RTS the guest then controls. */
-static void
-add_shell(struct linux_guest *guest)
-{
-	const struct linux_guest_options *options = &guest->options;
-	char size[48] = "", text[256];
-
-	if (options->lines != 0 && options->columns != 0)
-		snprintf(size, sizeof(size), "rows %u cols %u", options->lines,
-		    options->columns);
-	snprintf(text, sizeof(text),
-	    "#!/bin/sh\nexec setsid sh -c 'exec </dev/ttyS0 >/dev/ttyS0 2>&1\n"
-	    "stty sane crtscts %s\nexec sh -l'\n",
-	    size);
-	cpio_add_file(guest->archive, "/topaz/script", 0755,
-	    (struct bytes){ (uint8_t *)text, strlen(text) });
-}
-
-static int
-add_script(struct linux_guest *guest, struct tz_error *err)
-{
-	struct bytes script;
-	int error;
-
-	if (guest->options.script == NULL) {
-		if (guest->options.script_text == NULL) {
-			add_shell(guest);
-			return 0;
-		}
-		script.at = (uint8_t *)(uintptr_t)guest->options.script_text;
-		script.count = strlen(guest->options.script_text);
-		cpio_add_file(guest->archive, "/topaz/script", 0755, script);
-		return 0;
-	}
-	error = input_read(guest->options.script, INPUT_GUEST_FILE, &script.at,
-	    &script.count, err);
-	if (error != 0)
-		return error;
-	cpio_add_file(guest->archive, "/topaz/script", 0755, script);
-	free(script.at);
-	return 0;
-}
-
 int
 linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
     struct tz_error *err)
 {
-	struct guest_files files = { .root = guest->options.packages };
 	int error;
 
 	guest->window.text = text;
 	guest->window.text_arg = arg;
-	guest->archive = files.cpio = cpio_create();
+	guest->archive = cpio_create();
 	if (guest->archive == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	error = add_script(guest, err);
-	for (size_t i = 0; error == 0 && i < guest->options.put_count; i++)
-		error = add_put(&files, &guest->options.put[i], err);
-	if (error != 0)
-		return error;
-	add_get(guest);
-	return cpio_finish(guest->archive, &guest->window.archive, err);
+	error = guest_archive_fill(guest->archive, &guest->options, err);
+	return error != 0
+	    ? error
+	    : cpio_finish(guest->archive, &guest->window.archive, err);
 }
 
 /* The time of all CPUs. */
