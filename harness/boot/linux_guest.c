@@ -264,19 +264,20 @@ linux_guest_destroy(struct linux_guest *guest)
 	free(guest);
 }
 
-/* Instructions since boot, on all CPUs. */
-static uint64_t
-count_insns(const struct linux_guest *guest)
+/* Instructions and time of all CPUs together. */
+static struct machine_counters
+count_all(const struct linux_guest *guest)
 {
-	uint64_t insns = 0;
+	struct machine_counters all = { 0 };
 
 	for (unsigned i = 0; i < guest->options.cpu_count; i++) {
 		struct machine_counters counters;
 
 		machine_counters(guest->machine, i, &counters);
-		insns += counters.insns;
+		all.insns += counters.insns;
+		all.cycles += counters.cycles;
 	}
-	return insns;
+	return all;
 }
 
 /* What the kernel itself says of its end: its last line with one of these words. */
@@ -386,12 +387,12 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 static bool
 run_slice(struct linux_guest *guest, struct linux_guest_state *state)
 {
-	uint64_t insns = count_insns(guest);
+	uint64_t insns = count_all(guest).insns;
 
 	if (guest->poll_insns <= insns)
 		guest->poll_insns = (insns / SLICE_INSNS + 1) * SLICE_INSNS;
 	machine_run(guest->machine, guest->poll_insns, &state->result);
-	state->insns = count_insns(guest) - guest->booted_insns;
+	state->insns = count_all(guest).insns - guest->booted_insns;
 	if (state->result.end == MACHINE_LIMIT)
 		return true;
 	explain(guest, state);
@@ -428,7 +429,7 @@ linux_guest_boot(struct linux_guest *guest, struct linux_guest_state *state,
 
 	*state = (struct linux_guest_state){ .end = LINUX_GUEST_BOOTED };
 	if (guest->restored) {
-		state->insns = guest->booted_insns = count_insns(guest);
+		state->insns = guest->booted_insns = count_all(guest).insns;
 		return 0;
 	}
 	while (run_slice(guest, state)) {
@@ -470,26 +471,12 @@ linux_guest_give(struct linux_guest *guest, window_text text, void *arg,
 	    : cpio_finish(guest->archive, &guest->window.archive, err);
 }
 
-/* The time of all CPUs. */
-static uint64_t
-count_cycles(const struct linux_guest *guest)
-{
-	uint64_t cycles = 0;
-
-	for (unsigned i = 0; i < guest->options.cpu_count; i++) {
-		struct machine_counters counters;
-
-		machine_counters(guest->machine, i, &counters);
-		cycles += counters.cycles;
-	}
-	return cycles;
-}
-
 int
 linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
     struct tz_error *err)
 {
-	uint64_t cycles = count_cycles(guest), insns = count_insns(guest);
+	const struct machine_counters before = count_all(guest);
+	struct machine_counters now;
 	enum window_event event;
 	int error;
 
@@ -497,8 +484,9 @@ linux_guest_run(struct linux_guest *guest, struct linux_guest_state *state,
 	if (!run_slice(guest, state))
 		return 0;
 	/* An instruction takes a cycle: in the others the CPU halts. */
-	state->idle = count_cycles(guest) - cycles >
-	    IDLE_RATIO * (count_insns(guest) - insns);
+	now = count_all(guest);
+	state->idle = now.cycles - before.cycles >
+	    IDLE_RATIO * (now.insns - before.insns);
 	error = window_poll(&guest->window, &event, err);
 	if (error == 0 && guest->options.insns_max != 0 &&
 	    state->insns >= guest->options.insns_max)
