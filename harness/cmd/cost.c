@@ -136,7 +136,7 @@ format_ports(uint16_t ports, char text[UOP_PORTS + 1])
 }
 
 static void
-format_place(const struct code_block *block, char *text, size_t size)
+format_place(const struct code_piece *block, char *text, size_t size)
 {
 	if (block->name != NULL)
 		snprintf(text, size, "%s+0x%" PRIx64, block->name,
@@ -146,7 +146,7 @@ format_place(const struct code_block *block, char *text, size_t size)
 }
 
 static void
-print_block(const struct code_block *block, const struct code_cost *cost)
+print_block(const struct code_piece *block, const struct code_cost *cost)
 {
 	const struct cost_result *result = &cost->result;
 	uint64_t again = result->component[COST_CHAIN];
@@ -172,7 +172,7 @@ print_block(const struct code_block *block, const struct code_cost *cost)
 }
 
 static json_t *
-block_json(const struct code_block *block, const struct code_cost *cost)
+block_json(const struct code_piece *block, const struct code_cost *cost)
 {
 	const struct cost_result *result = &cost->result;
 	json_t *json = json_object(), *parts = json_object();

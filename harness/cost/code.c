@@ -8,10 +8,10 @@
 #include "harness/load/elf/elf_function.h"
 
 /* A block to be filled; NULL: no memory. */
-static struct code_block *
+static struct code_piece *
 add_block(struct code *code, size_t bytes, struct tz_error *err)
 {
-	struct code_block *more = code->block;
+	struct code_piece *more = code->block;
 
 	if ((code->count & (code->count - 1)) == 0)
 		more = realloc(code->block,
@@ -22,7 +22,7 @@ add_block(struct code *code, size_t bytes, struct tz_error *err)
 	}
 	code->block = more;
 	more = &code->block[code->count];
-	*more = (struct code_block){ .bytes = malloc(bytes + 1) };
+	*more = (struct code_piece){ .bytes = malloc(bytes + 1) };
 	if (more->bytes == NULL) {
 		(void)tz_error(err, TZ_EIO, "out of memory");
 		return NULL;
@@ -42,7 +42,7 @@ digit(char c)
 
 /* The bytes of LENGTH characters TEXT; NULL, or what is wrong with it. */
 static const char *
-read_bytes(const char *text, size_t length, struct code_block *block)
+read_bytes(const char *text, size_t length, struct code_piece *block)
 {
 	size_t i = 0;
 
@@ -69,7 +69,7 @@ read_bytes(const char *text, size_t length, struct code_block *block)
 
 /* The measurement in TEXT, in cycles an iteration; NULL, or what is wrong. */
 static const char *
-read_measured(const char *text, unsigned iterations, struct code_block *block)
+read_measured(const char *text, unsigned iterations, struct code_piece *block)
 {
 	char *end;
 
@@ -90,7 +90,7 @@ read_line(const char *path, size_t number, const char *line,
 {
 	const char *comma = iterations == 0 ? NULL : strchr(line, ',');
 	size_t length = comma == NULL ? strlen(line) : (size_t)(comma - line);
-	struct code_block *block = add_block(code, length / 2, err);
+	struct code_piece *block = add_block(code, length / 2, err);
 	const char *wrong;
 
 	if (block == NULL)
@@ -183,7 +183,7 @@ static int
 add_range(struct code *code, const struct elf_function *function, size_t begin,
     size_t end, struct tz_error *err)
 {
-	struct code_block *block = add_block(code, end - begin, err);
+	struct code_piece *block = add_block(code, end - begin, err);
 
 	if (block == NULL)
 		return -TZ_EIO;
@@ -244,7 +244,7 @@ code_free(struct code *code)
 }
 
 static void
-judge(const struct profile_cost *model, const struct code_block *block,
+judge(const struct profile_cost *model, const struct code_piece *block,
     enum code_mode mode, struct cost_insn *insn, struct code_cost *cost)
 {
 	for (size_t at = 0; at < block->count;
@@ -271,7 +271,7 @@ judge(const struct profile_cost *model, const struct code_block *block,
 }
 
 int
-code_cost(const struct profile_cost *model, const struct code_block *block,
+code_cost(const struct profile_cost *model, const struct code_piece *block,
     enum code_mode mode, struct code_cost *cost, struct tz_error *err)
 {
 	struct cost_insn *insn;

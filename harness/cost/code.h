@@ -9,7 +9,7 @@
 
 #include "emu/cpu/cost/cost.h"
 
-struct code_block {
+struct code_piece {
 	size_t line; /* of the file; 0: not from text */
 	char *name;  /* of the function, or NULL */
 	uint64_t va; /* of the first byte, and of its function */
@@ -20,7 +20,7 @@ struct code_block {
 };
 
 struct code {
-	struct code_block *block;
+	struct code_piece *block;
 	size_t count;
 };
 
@@ -53,7 +53,7 @@ struct code_cost {
 };
 
 /* -TZ_EIO: no memory. */
-int code_cost(const struct profile_cost *model, const struct code_block *block,
+int code_cost(const struct profile_cost *model, const struct code_piece *block,
     enum code_mode mode, struct code_cost *cost, struct tz_error *err);
 
 #endif

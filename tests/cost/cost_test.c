@@ -333,7 +333,7 @@ an_unknown_instruction_is_named(void **state)
 	/* vaddps zmm0 {k1}, zmm1, zmm2: EVEX is in no column. */
 	uint8_t bytes[] = { 0x48, 0x01, 0xc8, 0x62, 0xf1, 0x74, 0x49, 0x58,
 		0xc2 };
-	const struct code_block block = {
+	const struct code_piece block = {
 		.line = 1, .bytes = bytes, .count = sizeof(bytes)
 	};
 	struct code_cost cost;
