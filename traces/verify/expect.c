@@ -104,7 +104,7 @@ expect_commit(struct expect *expect, struct expect_item *item)
 
 	expect->written = false;
 	expect->msrs = expect->next;
-	item->count = 0;
+	item->count = item->listed = 0;
 	item->retired = expect->retired;
 	if (!was_on && expect_trace_en(expect)) {
 		item->kind = EXPECT_ON;
@@ -154,6 +154,9 @@ expect_block(struct expect *expect, const struct exec_log_block *block,
 	item->first = first;
 	item->count = count;
 	item->retired = expect->retired;
+	item->listed = count;
+	if (block->transfer == CODE_SOFT && first + count == block->count)
+		item->listed--;
 	if (must && !clears && expect->written) {
 		/* The write leaves TraceEn 1: treated like any other instruction. */
 		expect_pass(expect, block, count);
@@ -200,7 +203,7 @@ expect_step(struct expect *expect, uint32_t step, struct expect_item *item)
 		expect->msrs.status |= (STATUS_ERROR | STATUS_STOPPED);
 		expect->next.status |= (STATUS_ERROR | STATUS_STOPPED);
 		item->kind = EXPECT_STOPPED;
-		item->count = 0;
+		item->count = item->listed = 0;
 		item->retired = expect->retired;
 		return true;
 	case EXEC_LOG_FILE_BLOCK:

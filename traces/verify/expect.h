@@ -49,6 +49,11 @@ struct expect_item {
 	enum expect_kind kind;
 	const struct exec_log_block *block; /* EXPECT_RUN: its instructions */
 	uint32_t first, count;              /* [first, first + count) */
+	/*
+	 * So many of .count are listed by a decoder.  INT n as the last one is not: its
+	 * packets are a FUP with its address and a TIP.
+	 */
+	uint32_t listed;
 	uint64_t retired; /* instructions retired before this item */
 };
 

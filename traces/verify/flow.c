@@ -15,7 +15,7 @@ flow_cpu_create(
 		expect_next(&expect, &item);
 		if (item.kind == EXPECT_RUN) {
 			TZ_ASSERT(cpu->count != 0);
-			cpu->intervals[cpu->count - 1].insns += item.count;
+			cpu->intervals[cpu->count - 1].insns += item.listed;
 		}
 		if (item.kind != EXPECT_ON)
 			continue;
@@ -53,7 +53,7 @@ flow_enter(struct flow *flow)
 {
 	const struct flow_interval *interval = NULL;
 
-	flow->item.count = 0;
+	flow->item.count = flow->item.listed = 0;
 	flow->taken = 0;
 	for (; flow->at < flow->end; flow->at++) {
 		interval = flow_find(flow->source, flow->intervals[flow->at]);
@@ -79,14 +79,15 @@ flow_start(struct flow *flow, const struct flow_source *source,
 bool
 flow_next(struct flow *flow, uint64_t *ip)
 {
-	while (flow->taken == flow->item.count) {
+	while (flow->taken ==
+	    (flow->unlisted ? flow->item.count : flow->item.listed)) {
 		if (flow->at >= flow->end)
 			return false;
 		flow->taken = 0;
 		expect_next(&flow->expect, &flow->item);
 		if (flow->item.kind == EXPECT_RUN)
 			continue;
-		flow->item.count = 0;
+		flow->item.count = flow->item.listed = 0;
 		if (flow->item.kind == EXPECT_STOPPED)
 			continue;
 		flow->at++; /* TraceEn fell, or the execution log ends */

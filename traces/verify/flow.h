@@ -13,7 +13,7 @@ struct flow_cpu {
 	size_t count, room;
 	struct flow_interval {
 		struct expect start; /* after the instruction that set TraceEn */
-		uint64_t insns;      /* instructions that must decode */
+		uint64_t insns;      /* instructions that a decoder must list */
 	} * intervals;
 };
 
@@ -36,6 +36,7 @@ struct flow {
 	struct expect expect;
 	struct expect_item item;
 	uint32_t taken; /* instructions of .item already taken */
+	bool unlisted; /* flow_next() gives INT n, too, which no decoder lists */
 };
 
 /* Starts at INTERVALS[AT] and ends before INTERVALS[END]. */

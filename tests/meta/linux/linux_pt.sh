@@ -27,10 +27,23 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
 	[ "$bad_input" = 0 ] && exit 77
 	exit 1
 fi
-printf 'int main(int n, char **v) { (void)v; for (int i = 0; i < 1000; i++) n = n & 1 ? 3 * n + 1 : n / 2; return n > 5; }\n' >prog.c
+cat >prog.c <<-'END'
+	#include <signal.h>
+	static void trapped(int signal) { (void)signal; }
+	int main(int n, char **v)
+	{
+		(void)v;
+		signal(SIGTRAP, trapped);
+		__asm__ volatile("int3");
+		for (int i = 0; i < 1000; i++)
+			n = n & 1 ? 3 * n + 1 : n / 2;
+		return n > 5;
+	}
+END
 cc -O1 -o prog prog.c || exit 1
-# The kernel is that of the cache.
-expect 0 "topaz verify bundle" 0 run linux-pt --workload ./prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
+# The kernel is that of the cache, the program that of the shell's search.
+PATH=$dir:$PATH
+expect 0 "topaz verify bundle" 0 run linux-pt --workload prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
 insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
 [ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }

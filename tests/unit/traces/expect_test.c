@@ -1,7 +1,7 @@
 /*
  * The predicate "must decode", on exec_logs written by hand: enables, CPL, CR3,
- * ranges, stops, and tracing toggled by XSAVES and XRSTORS.  Code is NOPs, so
- * that an address is an instruction and what runs where is the test's choice.
+ * ranges, stops, and tracing toggled by XSAVES and XRSTORS.  Code is NOPs and one
+ * INT3, so that an address is an instruction and what runs where is the test's choice.
  */
 #include "fixture.h"
 
@@ -9,6 +9,7 @@
 
 #define BASE       UINT64_C(0x400000)
 #define NOPS       256u
+#define INT3_AT    200u
 #define CTL_OS     UINT64_C(0x2005) /* TraceEn, OS, BranchEn */
 #define CTL_USER   UINT64_C(0x2009) /* TraceEn, User, BranchEn */
 #define CTL_RANGE0 (UINT64_C(1) << 32)
@@ -58,6 +59,7 @@ check(struct exec_log *exec_log, const char *want)
 	struct code *code;
 
 	memset(nops, 0x90, sizeof(nops));
+	nops[INT3_AT] = 0xcc;
 	image.code = nops;
 	code = code_create(&image, 1);
 	assert_int_equal(exec_log_flush(exec_log), 0);
@@ -76,9 +78,11 @@ check(struct exec_log *exec_log, const char *want)
 			text[length + 1] = '\0';
 			continue;
 		}
+		if (item.listed == 0)
+			continue;
 		first = exec_log_block_ip(log, item.block, item.first) - BASE;
 		snprintf(&text[length], sizeof(text) - length, " %u..%u ",
-		    (unsigned)first, (unsigned)first + item.count - 1);
+		    (unsigned)first, (unsigned)first + item.listed - 1);
 	}
 	assert_string_equal(text, want);
 	exec_log_file_free(log);
@@ -279,6 +283,22 @@ a_write_of_the_same_value_is_an_instruction_as_any(void **state)
 	check(exec_log, "+ 1..1  2..2 ");
 }
 
+static void
+the_fup_of_a_software_interrupt_stands_for_it(void **state)
+{
+	struct exec_log *exec_log = start();
+
+	(void)state;
+	exec_log_msr(exec_log, 0x570, CTL_OS);
+	exec_log_step(exec_log, BASE);
+	for (unsigned i = 0; i < 2; i++) {
+		exec_log_run(exec_log, BASE + INT3_AT - 2 + 2 * i, 3 - 2 * i);
+		exec_log_event(exec_log, 3, BASE + INT3_AT + 1);
+		exec_log_run(exec_log, BASE + 50, 4);
+	}
+	check(exec_log, "+ 198..199  50..53  50..53 ");
+}
+
 int
 main(void)
 {
@@ -299,6 +319,7 @@ main(void)
 		    an_error_while_trace_en_is_set_lets_nothing_decode),
 		cmocka_unit_test(
 		    a_write_of_the_same_value_is_an_instruction_as_any),
+		cmocka_unit_test(the_fup_of_a_software_interrupt_stands_for_it),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,6 +79,7 @@ start_traced(const struct verify_work *work, struct traced *traced)
 		traced->intervals[i] = i;
 	flow_start(&traced->flow, &work->source, traced->intervals, 0,
 	    account->interval_count);
+	traced->flow.unlisted = true;
 	return true;
 }
 
