@@ -125,7 +125,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp guest_options_argp = { guest_rows, parse_one, NULL, NULL,
+static const struct argp guest_options_argp = { guest_rows, parse_one, NULL, NULL,
 	NULL, NULL, NULL };
 
 const struct argp_child guest_options_children[] = {

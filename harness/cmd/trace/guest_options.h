@@ -20,7 +20,6 @@ struct guest_options guest_options_defaults(void);
 void guest_options_free(struct guest_options *options);
 
 /* Its input is a struct guest_options. */
-extern const struct argp guest_options_argp;
 extern const struct argp_child guest_options_children[];
 
 #endif

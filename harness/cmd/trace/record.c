@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "emu/profile/cpu_set.h"
 #include "harness/boot/image/kernel_package.h"
@@ -45,8 +46,9 @@ static const struct argp_option record_options[] = {
 	{ "kernel", OPT_KERNEL, "FILE", 0,
 	    "The kernel, as of topaz boot " KERNEL_PACKAGE_HELP, 0 },
 	{ "workload", OPT_WORKLOAD, "COMMAND", 0,
-	    "Trace COMMAND, whose first word is a program of this host: it is "
-	    "copied into the guest with the shared objects that it needs",
+	    "Trace COMMAND, whose first word is a program of this host, found as "
+	    "a shell finds it: it is copied into the guest with the shared "
+	    "objects that it needs",
 	    0 },
 	{ "perf", OPT_PERF, "EVENT", 0,
 	    "What to record (intel_pt//u), or, beginning with '-', options of "
@@ -119,6 +121,28 @@ find_kernel(struct record_input *input, struct tz_error *err)
 	return error;
 }
 
+/* The whole path of WORD, which is looked for as a shell does; false: errno says why. */
+static bool
+find_program(const char *word, char path[PATH_MAX])
+{
+	const char *folders = getenv("PATH");
+	char name[PATH_MAX];
+
+	if (strchr(word, '/') != NULL)
+		return realpath(word, path) != NULL;
+	for (const char *at = folders; at != NULL && *at != '\0';) {
+		int length = (int)strcspn(at, ":");
+
+		if ((size_t)snprintf(name, sizeof(name), "%.*s/%s", length, at,
+			word) < sizeof(name) &&
+		    access(name, X_OK) == 0)
+			return realpath(name, path) != NULL;
+		at += length + (at[length] == ':');
+	}
+	errno = ENOENT;
+	return false;
+}
+
 /* The script of the guest: perf record of the workload. */
 static int
 make_script(struct record_input *input, struct tz_error *err)
@@ -134,7 +158,7 @@ make_script(struct record_input *input, struct tz_error *err)
 	length = strcspn(input->workload, " ");
 	snprintf(word, sizeof(word), "%.*s", (int)length, input->workload);
 	/* The same path in the guest, so that perf finds the file on this host, too. */
-	if (realpath(word, input->program) == NULL)
+	if (!find_program(word, input->program))
 		return tz_error(err, TZ_ENOENT, "--workload: %s: %s", word,
 		    strerror(errno));
 	event = input->perf[0] != '-';
