@@ -22,11 +22,14 @@
 #define PMU_GP_MAX                  8
 #define PMU_FIXED_MAX               4
 
+#define PMU_MSR_COUNTER             UINT32_C(0xc1)
 #define PMU_MSR_SELECT              UINT32_C(0x186)
+#define PMU_MSR_FIXED               UINT32_C(0x309)
 #define PMU_MSR_GLOBAL_STATUS       UINT32_C(0x38e)
 #define PMU_MSR_GLOBAL_CTRL         UINT32_C(0x38f)
 #define PMU_MSR_GLOBAL_STATUS_RESET UINT32_C(0x390)
 #define PMU_MSR_GLOBAL_STATUS_SET   UINT32_C(0x391)
+#define PMU_MSR_FULL_WIDTH          UINT32_C(0x4c1)
 
 #define PMU_MSR_PEBS_ENABLE         UINT32_C(0x3f1)
 #define PMU_MSR_PEBS_DATA_CFG       UINT32_C(0x3f2)

@@ -6,11 +6,7 @@
 
 #include <inttypes.h>
 
-#define MSR_COUNTER0      0xc1u  /* EAX, sign-extended */
-#define MSR_FULL_COUNTER0 0x4c1u /* all bits, as of fixed counters */
-#define MSR_FIXED0        0x309u
-#define COUNTERS_MAX      8u
-#define FIXED_MAX         4u
+#include "emu/pmu/pmu.h"
 
 /* The fewest bits that a counter has. */
 #define DISTANCE_MASK (TZ_BIT(40) - 1)
@@ -33,10 +29,11 @@ check_period(struct check *check, uint64_t events)
 static bool
 distance_of(uint64_t msr, uint64_t value, uint64_t *events)
 {
-	if (msr - MSR_COUNTER0 < COUNTERS_MAX)
+	/* This one takes EAX, sign-extended; the others take all their bits. */
+	if (msr - PMU_MSR_COUNTER < PMU_GP_MAX)
 		value = (uint64_t)(int64_t)(int32_t)value;
-	else if (msr - MSR_FULL_COUNTER0 >= COUNTERS_MAX &&
-	    msr - MSR_FIXED0 >= FIXED_MAX)
+	else if (msr - PMU_MSR_FULL_WIDTH >= PMU_GP_MAX &&
+	    msr - PMU_MSR_FIXED >= PMU_FIXED_MAX)
 		return false;
 	*events = -value & DISTANCE_MASK;
 	return true;

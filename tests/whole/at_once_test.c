@@ -1,7 +1,7 @@
 /*
- * Goal: what only two operations at once can show in the FreeBSD backend, the
- * general search shows: configure leaves bits of the configuration before; and that a
- * configuration that comes too late for a start is none of its defects.  Method:
+ * Goal: the general search finds a defect of the FreeBSD backend that only two
+ * operations at once show: configure leaves bits of the configuration before.  A start
+ * that overtakes its configuration is not reported as a defect.  Method:
  * the pairs of `topaz explore`, of the source as it is and of one without that
  * defect; and the finding's token again.
  */

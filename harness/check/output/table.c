@@ -339,8 +339,9 @@ table_told_all(struct check *check)
 void
 table_call_begin(struct check *check, const struct event *event)
 {
-	for (unsigned i = 0; i < MACHINE_CPUS_MAX && event->b < SCRIPT_ACTORS;
-	     i++)
+	if (event->b >= SCRIPT_ACTORS)
+		return;
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		check->core.cpu[i].loss.during &= (uint8_t) ~(1u << event->b);
 }
 

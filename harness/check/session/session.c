@@ -246,12 +246,14 @@ session_dropped(struct check *check, const struct event *event)
 	    CHECK_ROW(REPORTED_TWICE) | CHECK_ROW(REPORTED_ORDER) |
 	    CHECK_ROW(REPORTED_UNWRITTEN);
 
+	if (event->a != ABI_DROPPED_RECORD) {
+		if (event->c < MACHINE_CPUS_MAX)
+			check->core.cpu[event->c].work.refused = true;
+		return;
+	}
 	/* The driver cannot know that its record never reaches user space. */
-	for (unsigned i = 0;
-	     i < MACHINE_CPUS_MAX && event->a == ABI_DROPPED_RECORD; i++)
+	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++)
 		violation_excuse(check, i, told);
-	if (event->c < MACHINE_CPUS_MAX && event->a != ABI_DROPPED_RECORD)
-		check->core.cpu[event->c].work.refused = true;
 }
 
 void

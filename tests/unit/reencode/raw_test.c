@@ -212,7 +212,7 @@ a_branch_to_what_follows_goes_either_way(void **state)
 	reencode_result_free(&result);
 }
 
-/* The walk in the range of these offsets, with SKL014, that nobody tells of; equal? */
+/* True if the walk in the range of these offsets is equal; SKL014 is on, which the input does not say. */
 static bool
 guessed(uint64_t from, uint64_t to)
 {

@@ -28,7 +28,7 @@ struct session {
 	struct buffer buffer[BUFFERS_MAX];
 };
 
-/* A position that was read and is not drained to yet; .buffer NULL: there is none. */
+/* The position that was read last, until it is drained to.  .buffer is NULL if there is none. */
 static struct {
 	struct buffer *buffer;
 	uint64_t position;
