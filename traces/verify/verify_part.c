@@ -48,20 +48,22 @@ part_packet_offset(const struct part_run *run, uint64_t index)
 {
 	struct decode *decode = part_decoder(run);
 	uint64_t offset = run->sync_offset, ip;
+	struct flow flow = run->aimed;
 	size_t count = 1;
 	struct decode_info info;
 
 	if (decode == NULL)
 		return offset;
-	log_code_aim(&run->work->code, &run->aimed);
 	while (decode_sync(decode)) {
 		info = decode_info(decode);
 		if (info.sync_offset == run->sync_offset)
 			break;
 	}
 	for (uint64_t i = 0; i <= index && count == 1; i++) {
+		log_code_aim(&run->work->code, &flow);
 		if (decode_next(decode, &ip, 1, &count) != DECODE_MORE)
 			break;
+		(void)flow_next(&flow, &ip);
 	}
 	info = decode_info(decode);
 	decode_destroy(decode);
