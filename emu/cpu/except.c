@@ -431,18 +431,30 @@ is_stack_fault(struct cpu *cpu, uint64_t rip)
 }
 
 void
+cpu_single_step(struct cpu *cpu)
+{
+	uint64_t rip = cpu_rip(cpu);
+
+	cpu_note_single_step(cpu);
+	cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_DB, rip, 0);
+	cpu_deliver(cpu, VECTOR_DB, DELIVER_FAULT, 0, rip);
+}
+
+void
 cpu_exception(struct cpu *cpu, unsigned vector)
 {
 	uint64_t rip = cpu_rip(cpu);
 	uint64_t cr2 = engine_get(cpu->active, ENGINE_CR2);
 	bool fetch = vector == VECTOR_PF && is_fetch_fault(cpu, rip, cr2);
 	const struct block *block = cpu->block;
+	/* The engine raises #DB only for RFLAGS.TF, which makes each instruction a block. */
+	bool stepped = vector == VECTOR_DB && !cpu_is_rep_again(block, rip);
 	uint64_t error = 0;
 
 	if (take_software_interrupt(cpu, rip, vector))
 		return;
 	if (block->insns > 0 &&
-	    (fetch || rip < block->va || rip > block->next_va)) {
+	    (fetch || stepped || rip < block->va || rip > block->next_va)) {
 		cpu_leave_block(cpu, rip);
 	} else if (block->insns > 0) {
 		cpu_cut_block(cpu, rip);
@@ -451,6 +463,10 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	}
 	if (cpu->stop.over || (vector == 6 && is_lack_of_engine(cpu, rip)))
 		return;
+	if (vector == VECTOR_DB) {
+		cpu_single_step(cpu);
+		return;
+	}
 	if (vector == VECTOR_PF)
 		error = page_fault_code(cpu, rip, cr2, fetch);
 	else if (vector == VECTOR_GP && is_stack_fault(cpu, rip))

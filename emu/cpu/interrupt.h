@@ -10,6 +10,7 @@
 
 struct cpu;
 
+#define VECTOR_DB  1
 #define VECTOR_NMI 2
 #define VECTOR_DF  8
 #define VECTOR_TS  10
@@ -76,6 +77,11 @@ void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
     uint64_t error, uint64_t rip);
 /* The engine has stopped with an exception. */
 void cpu_exception(struct cpu *cpu, unsigned vector);
+/*
+ * The single-step trap after an instruction that has retired with RFLAGS.TF set.  SDM
+ * vol. 3, 18.3.1.4 "Single-Step Exception Condition".
+ */
+void cpu_single_step(struct cpu *cpu);
 /* Delivers the pending page fault of the Debug Store. */
 void cpu_debug_store_fault(struct cpu *cpu);
 /* An instruction at RIP that the CPU executes itself has raised FAULT. */

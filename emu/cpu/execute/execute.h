@@ -65,6 +65,8 @@ enum fault cpu_do_cli(struct cpu *cpu);
 
 /* special_reg.c */
 void cpu_reset_debug_regs(struct cpu *cpu);
+/* DR6.BS: the debug exception is a single-step trap. */
+void cpu_note_single_step(struct cpu *cpu);
 enum fault cpu_do_mov_dr(struct cpu *cpu);
 enum fault cpu_do_mov_cr8(struct cpu *cpu);
 

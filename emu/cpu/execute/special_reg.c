@@ -10,6 +10,7 @@
 /* SDM vol. 3, 18.2.3 "Debug Status Register (DR6)", 18.2.4 "Debug Control Register". */
 #define DR6_FIXED    UINT64_C(0xffff0ff0)
 #define DR6_WRITABLE UINT64_C(0x0000e00f)
+#define DR6_BS       TZ_BIT(14)
 #define DR7_FIXED    UINT64_C(0x00000400)
 #define DR7_WRITABLE UINT64_C(0xffff23ff)
 #define DR7_ENABLES  UINT64_C(0x000020ff) /* L, G and GD */
@@ -19,6 +20,12 @@ cpu_reset_debug_regs(struct cpu *cpu)
 {
 	cpu->debug_regs = (struct cpu_debug_regs){ .dr6 = DR6_FIXED,
 		.dr7 = DR7_FIXED };
+}
+
+void
+cpu_note_single_step(struct cpu *cpu)
+{
+	cpu->debug_regs.dr6 |= DR6_BS;
 }
 
 static struct insn_special

@@ -11,6 +11,7 @@
 #define CR4_PCE     TZ_BIT(8)
 #define CR4_OSXSAVE TZ_BIT(18)
 #define EFER_SCE    TZ_BIT(0)
+#define RFLAGS_TF   TZ_BIT(8)
 /* Skylake and later: "about 140 cycles" (Intel optimization manual, PAUSE). */
 #define PAUSE_CYCLES 140
 
@@ -123,6 +124,9 @@ do_hlt(struct cpu *cpu)
 {
 	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
+	/* A single-step trap would wake the CPU at once. */
+	if (get(cpu, ENGINE_RFLAGS) & RFLAGS_TF)
+		return FAULT_NONE;
 	cpu_halt(cpu);
 	cpu_emit(cpu, EVENT_HALT, 0, cpu->trap.rip, 0);
 	return FAULT_NONE;
@@ -363,4 +367,7 @@ cpu_trap(struct cpu *cpu)
 	}
 	cpu_audit_trapped(cpu, &uses);
 	finish(cpu, rip);
+	/* SYSCALL may have cleared it; no other instruction here changes it. */
+	if (get(cpu, ENGINE_RFLAGS) & RFLAGS_TF)
+		cpu_single_step(cpu);
 }
