@@ -85,11 +85,10 @@ linux_record_begin(struct linux_record *record, struct linux_guest *guest,
 
 void
 linux_record_add(struct linux_record *record, const char *name,
-    const struct window_file *file)
+    const void *bytes, size_t count)
 {
 	/* The writer keeps an error until it finishes. */
-	(void)bundle_add_text(record->writer, name,
-	    (const char *)file->content.at, file->content.count);
+	(void)bundle_add_text(record->writer, name, bytes, count);
 }
 
 int

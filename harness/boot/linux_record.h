@@ -10,7 +10,6 @@
 struct bundle_info;
 struct linux_guest;
 struct linux_record;
-struct window_file;
 
 /*
  * Begins a bundle in the new folder PATH.  -TZ_EUSAGE, -TZ_EIO: as of bundle_create().
@@ -27,9 +26,9 @@ void linux_record_event(void *record, const struct event *event);
 int linux_record_begin(struct linux_record *record, struct linux_guest *guest,
     struct tz_error *err);
 
-/* Adds FILE, which the guest has sent, under NAME. */
+/* Adds a file to the bundle. */
 void linux_record_add(struct linux_record *record, const char *name,
-    const struct window_file *file);
+    const void *bytes, size_t count);
 
 /*
  * Completes the bundle.  INFO says what ran; counters are added.  The first error of

@@ -1,11 +1,9 @@
 /* topaz boot: boots a stock Linux kernel and runs a script in it. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu/board/unknown.h"
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/trace/boot_console.h"
@@ -135,35 +133,18 @@ write_file(const struct output *output, const char *name, const void *bytes,
 		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* unknown.txt: each MSR and port that nothing models, with its first place. */
+/* unknown.txt of guest_run_unknowns(). */
 static int
 write_unknowns(const struct output *output, struct linux_guest *guest,
     struct tz_error *err)
 {
-	const struct unknowns *unknowns = linux_guest_unknowns(guest);
-	char *text = NULL;
-	size_t count = 0;
-	FILE *file = open_memstream(&text, &count);
+	size_t count;
+	char *text = guest_run_unknowns(guest, &count);
 	int error;
 
-	if (file == NULL)
+	if (text == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	for (unsigned i = 0; i < unknowns->count; i++) {
-		const struct unknown *item = &unknowns->item[i];
-		char place[LINUX_GUEST_LINE];
-
-		linux_guest_place(guest, item->rip, place);
-		fprintf(file,
-		    "%-5s 0x%08" PRIx32 "  %8" PRIu64
-		    " times, first on CPU %u at %s after %" PRIu64
-		    " instructions\n",
-		    unknown_name(item->access), item->index, item->count,
-		    item->cpu, place, item->insns);
-	}
-	if (fclose(file) != 0)
-		error = tz_error(err, TZ_EIO, "out of memory");
-	else
-		error = write_file(output, "unknown.txt", text, count, err);
+	error = write_file(output, "unknown.txt", text, count, err);
 	free(text);
 	return error;
 }

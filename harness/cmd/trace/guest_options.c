@@ -125,8 +125,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 	}
 }
 
-static const struct argp guest_options_argp = { guest_rows, parse_one, NULL, NULL,
-	NULL, NULL, NULL };
+static const struct argp guest_options_argp = { guest_rows, parse_one, NULL,
+	NULL, NULL, NULL, NULL };
 
 const struct argp_child guest_options_children[] = {
 	{ &guest_options_argp, 0, NULL, 0 }, { NULL, 0, NULL, 0 }

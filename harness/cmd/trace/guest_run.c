@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 
+#include "emu/board/unknown.h"
 #include "harness/cmd/cmd.h"
 #include "harness/host/stop.h"
 
@@ -31,6 +33,21 @@ print_last_lines(const struct linux_guest *guest)
 	    (int)(count - begin), text + begin);
 }
 
+/* A breakpoint has no effect that the guest could see; the others have. */
+static void
+warn_of_breakpoints(struct linux_guest *guest)
+{
+	const struct unknowns *unknowns = linux_guest_unknowns(guest);
+
+	for (unsigned i = 0; i < unknowns->count; i++)
+		if (unknowns->item[i].access == UNKNOWN_MOV_DR) {
+			fprintf(stderr,
+			    "topaz: the guest has set hardware breakpoints, "
+			    "which never trigger\n");
+			return;
+		}
+}
+
 int
 guest_run_end(struct linux_guest *guest, const struct linux_guest_state *state,
     bool booted)
@@ -38,6 +55,7 @@ guest_run_end(struct linux_guest *guest, const struct linux_guest_state *state,
 	const char *when = booted ? "after" : "during";
 	char place[LINUX_GUEST_LINE];
 
+	warn_of_breakpoints(guest);
 	switch (state->end) {
 	case LINUX_GUEST_EXITED:
 		return state->status;
@@ -67,6 +85,33 @@ guest_run_end(struct linux_guest *guest, const struct linux_guest_state *state,
 	}
 	print_last_lines(guest);
 	return state->result.end == MACHINE_ENGINE ? CMD_BUG : CMD_UNJUDGED;
+}
+
+char *
+guest_run_unknowns(struct linux_guest *guest, size_t *count)
+{
+	const struct unknowns *unknowns = linux_guest_unknowns(guest);
+	char *text = NULL;
+	FILE *file = open_memstream(&text, count);
+
+	if (file == NULL)
+		return NULL;
+	for (unsigned i = 0; i < unknowns->count; i++) {
+		const struct unknown *item = &unknowns->item[i];
+		char place[LINUX_GUEST_LINE];
+
+		linux_guest_place(guest, item->rip, place);
+		fprintf(file,
+		    "%-6s 0x%08" PRIx32 "  %8" PRIu64
+		    " times, first on CPU %u at %s after %" PRIu64
+		    " instructions\n",
+		    unknown_name(item->access), item->index, item->count,
+		    item->cpu, place, item->insns);
+	}
+	if (fclose(file) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
 int

@@ -254,6 +254,8 @@ static int
 finish(struct record_run *run, int code, struct tz_error *err)
 {
 	const struct window_file *file = find_perf_data(run->guest);
+	char *unknowns;
+	size_t count;
 	int error;
 
 	if (file == NULL)
@@ -261,7 +263,13 @@ finish(struct record_run *run, int code, struct tz_error *err)
 		    "the guest has written no " GUEST_FILE
 		    ": its script ended with %d",
 		    code);
-	linux_record_add(run->record, "perf.data", file);
+	unknowns = guest_run_unknowns(run->guest, &count);
+	if (unknowns == NULL)
+		return tz_error(err, TZ_EIO, "out of memory");
+	linux_record_add(
+	    run->record, "perf.data", file->content.at, file->content.count);
+	linux_record_add(run->record, "unknown.txt", unknowns, count);
+	free(unknowns);
 	error = describe(run, code, err);
 	return error != 0 ? error
 			  : linux_record_finish(run->record, &run->info, err);

@@ -44,6 +44,8 @@ cc -O1 -o prog prog.c || exit 1
 # The kernel is that of the cache, the program that of the shell's search.
 PATH=$dir:$PATH
 expect 0 "topaz verify bundle" 0 run linux-pt --workload prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
+grep -q '^RDMSR  0x' bundle/unknown.txt ||
+    { echo "linux_pt: unknown MSRs are not listed:"; cat bundle/unknown.txt; bad=1; }
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
 insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
 [ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }
