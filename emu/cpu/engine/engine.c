@@ -10,7 +10,6 @@
 #define MSR_EFER   0xc0000080u
 #define EFER_BOOT  0xd01u      /* SCE LME LMA NXE */
 #define CR0_BOOT   0x80010033u /* PG WP NE ET MP PE */
-#define CR0_PG     0x80000000u
 #define FCW_INIT   0x37fu
 #define MXCSR_INIT 0x1f80u
 #define CR4_BOOT   0x620u /* PAE OSFXSR OSXMMEXCPT */

@@ -65,6 +65,8 @@ const char *engine_text(const struct engine *engine);
 /* Only from a callback: ends engine_run() with RIP = RIP. */
 void engine_stop(struct engine *engine, uint64_t rip);
 
+#define CR0_PG TZ_BIT(31)
+
 uint64_t engine_get(struct engine *engine, enum engine_reg reg);
 void engine_set(struct engine *engine, enum engine_reg reg, uint64_t value);
 /* RAX to R15, the segment bases of effective addresses, and RFLAGS. */

@@ -127,6 +127,7 @@ read_all(const struct merge_input *input, struct finding_summary *summary,
     struct tz_error *err)
 {
 	int error = read_folder(input->folder[0], summary, err);
+	struct tz_error why;
 
 	for (size_t i = 1; error == 0 && i < input->count; i++) {
 		struct finding_summary *shard = calloc(1, sizeof(*shard));
@@ -134,8 +135,12 @@ read_all(const struct merge_input *input, struct finding_summary *summary,
 		if (shard == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
 		error = read_folder(input->folder[i], shard, err);
-		if (error == 0)
-			error = report_merge(summary, shard, err);
+		if (error == 0) {
+			error = report_merge(summary, shard, &why);
+			if (error != 0)
+				(void)tz_error(err, -error, "%s: %s",
+				    input->folder[i], why.text);
+		}
 		report_summary_free(shard);
 		free(shard);
 	}
