@@ -105,6 +105,7 @@ make_all(struct build_set *set, const struct driver *driver,
 	for (size_t i = 0; i < driver->part_count; i++)
 		files[count++] = driver->part[i];
 
+	set->driver = set->count;
 	if (error == 0)
 		error = add_object(set, kpi, options, &unit, err);
 	if (error == 0)

@@ -1,6 +1,6 @@
 /*
- * The objects of one run: the modules of the OS's kernel interface, then the driver.
- * They lie in a temporary folder, which build_set_free() removes.
+ * The objects of one run: modules of the OS's kernel interface, the driver, and modules
+ * that use it.  They lie in a temporary folder, which build_set_free() removes.
  */
 #ifndef TOPAZ_HARNESS_BUILD_SET_H
 #define TOPAZ_HARNESS_BUILD_SET_H
@@ -16,6 +16,7 @@ struct build_set {
 	char *dir;
 	struct boot_part part[BUILD_SET_MAX];
 	size_t count;
+	size_t driver; /* index of the driver in .part */
 };
 
 /*

@@ -21,7 +21,7 @@ struct bench {
 	char *tree;
 	struct bench_base { /* without and with INVARIANTS */
 		const struct build_set *set;
-		char **object; /* of each source */
+		char **object; /* of each source and part of the driver */
 		struct elf_digest *digest;
 	} base[2];
 };

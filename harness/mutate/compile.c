@@ -34,12 +34,29 @@ compile(const struct bench *bench, const struct build_options *options,
 	    : build_object(bench->kpi, options, &unit, object, err);
 }
 
+/* The driver's sources, which are mutated, then its parts, which are not. */
+static size_t
+count_units(const struct bench *bench)
+{
+	return bench->list->source_count +
+	    bench->build_cache->plan.driver.part_count;
+}
+
+static char *
+unit_path(const struct bench *bench, size_t i)
+{
+	size_t sources = bench->list->source_count;
+
+	return i < sources ? bench->list->source[i].path
+			   : bench->build_cache->plan.driver.part[i - sources];
+}
+
 static int
 open_base(struct bench *bench, unsigned which, struct build_options *options,
     struct tz_error *err)
 {
 	struct bench_base *base = &bench->base[which];
-	size_t count = bench->list->source_count;
+	size_t count = count_units(bench);
 	int error = build_cache_build(
 	    bench->build_cache, which != 0, &base->set, err);
 
@@ -48,7 +65,7 @@ open_base(struct bench *bench, unsigned which, struct build_options *options,
 	if (error == 0 && (base->object == NULL || base->digest == NULL))
 		error = tz_error(err, TZ_EIO, "out of memory");
 	for (size_t i = 0; error == 0 && i < count; i++) {
-		char *sources[] = { bench->list->source[i].path, NULL };
+		char *sources[] = { unit_path(bench, i), NULL };
 		char dir[TREE_PATH_BYTES + 64];
 
 		snprintf(dir, sizeof(dir), "%s/%s%zu", bench->scratch,
@@ -63,6 +80,69 @@ open_base(struct bench *bench, unsigned which, struct build_options *options,
 	return error;
 }
 
+static bool
+is_same(const struct elf_digest *a, const struct elf_digest *b)
+{
+	return a->low == b->low && a->high == b->high;
+}
+
+/* Links the driver's object of kind WHICH, with OBJECT in place of source INDEX. */
+static int
+link_driver(const struct bench *bench, unsigned which, size_t index,
+    char *object, const char *dir, char **linked, struct tz_error *err)
+{
+	const struct bench_base *base = &bench->base[which];
+	struct build_options options;
+	struct build_kpi *kpi = NULL;
+	char *objects[DRIVER_SOURCES_MAX + DRIVER_PARTS_MAX + 1] = { NULL };
+	char folder[TREE_PATH_BYTES + 64], *tree;
+	int error;
+
+	if (count_units(bench) == 1) {
+		*linked = strdup(object);
+		return *linked != NULL ? 0
+				       : tz_error(err, TZ_EIO, "out of memory");
+	}
+	error = bench_read_build(
+	    bench->build_cache, &kpi, &tree, &options, err);
+	build_kpi_free(kpi);
+	for (size_t i = 0; i < count_units(bench); i++)
+		objects[i] = i == index ? object : base->object[i];
+	snprintf(folder, sizeof(folder), "%s/%s-all", dir, kinds[which]);
+	options.dir = folder;
+	options.invariants = which != 0;
+	if (error == 0)
+		error = compile(bench, &options, objects, linked, err);
+	free(tree);
+	return error;
+}
+
+/*
+ * The unchanged objects must link to the driver that is explored, or mutants would be
+ * judged by what linking has changed.
+ */
+static int
+check_base(const struct bench *bench, unsigned which, struct tz_error *err)
+{
+	const struct bench_base *base = &bench->base[which];
+	const struct boot_part *part = &base->set->part[base->set->driver];
+	struct elf_digest built = { 0 }, again = { 0 };
+	char *linked = NULL;
+	int error = link_driver(
+	    bench, which, 0, base->object[0], bench->scratch, &linked, err);
+
+	if (error == 0)
+		error = elf_code_digest(part->path, &built, err);
+	if (error == 0)
+		error = elf_code_digest(linked, &again, err);
+	free(linked);
+	if (error == 0 && !is_same(&built, &again))
+		return tz_error(err, TZ_EBUG,
+		    "%s: its objects do not link to what was built",
+		    part->name);
+	return error;
+}
+
 int
 bench_open(struct bench *bench, struct build_cache *build_cache,
     const struct mutate_list *list, struct tz_error *err)
@@ -71,16 +151,14 @@ bench_open(struct bench *bench, struct build_cache *build_cache,
 	int error;
 
 	*bench = (struct bench){ .build_cache = build_cache, .list = list };
-	if (build_cache->plan.driver.part_count != 0)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: mutants of a driver with \"parts\" are not made",
-		    build_cache->plan.driver.name);
 	error = bench_read_build(
 	    build_cache, &bench->kpi, &bench->tree, &options, err);
 	if (error == 0)
 		error = scratch_folder(bench->scratch, err);
 	for (unsigned i = 0; error == 0 && i < 2; i++)
 		error = open_base(bench, i, &options, err);
+	for (unsigned i = 0; error == 0 && i < 2; i++)
+		error = check_base(bench, i, err);
 	return error;
 }
 
@@ -88,8 +166,8 @@ void
 bench_close(struct bench *bench)
 {
 	for (unsigned i = 0; i < 2; i++) {
-		for (size_t j = 0; bench->base[i].object != NULL &&
-		     j < bench->list->source_count;
+		for (size_t j = 0;
+		     bench->base[i].object != NULL && j < count_units(bench);
 		     j++)
 			free(bench->base[i].object[j]);
 		free(bench->base[i].object);
@@ -130,37 +208,6 @@ write_source(const struct mutate_source *source, const struct mutant *mutant,
 		    : tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
 }
 
-/* Links the driver's object of kind WHICH, with OBJECT in place of source INDEX. */
-static int
-link_driver(const struct bench *bench, unsigned which, size_t index,
-    char *object, const char *dir, char **linked, struct tz_error *err)
-{
-	const struct bench_base *base = &bench->base[which];
-	struct build_options options;
-	struct build_kpi *kpi = NULL;
-	char *objects[DRIVER_SOURCES_MAX + 1] = { NULL };
-	char folder[TREE_PATH_BYTES + 64], *tree;
-	int error;
-
-	if (bench->list->source_count == 1) {
-		*linked = strdup(object);
-		return *linked != NULL ? 0
-				       : tz_error(err, TZ_EIO, "out of memory");
-	}
-	error = bench_read_build(
-	    bench->build_cache, &kpi, &tree, &options, err);
-	build_kpi_free(kpi);
-	for (size_t i = 0; i < bench->list->source_count; i++)
-		objects[i] = i == index ? object : base->object[i];
-	snprintf(folder, sizeof(folder), "%s/%s-all", dir, kinds[which]);
-	options.dir = folder;
-	options.invariants = which != 0;
-	if (error == 0)
-		error = compile(bench, &options, objects, linked, err);
-	free(tree);
-	return error;
-}
-
 /* Links DRIVER and the unchanged modules into the folder where a build cache finds them. */
 static int
 keep_objects(const struct bench *bench, unsigned which, const char *driver,
@@ -176,8 +223,8 @@ keep_objects(const struct bench *bench, unsigned which, const char *driver,
 	if (error == 0)
 		error = tree_make(folder, 0700, err);
 	for (size_t i = 0; error == 0 && i < set->count; i++) {
-		const char *from = i + 1 == set->count ? driver
-						       : set->part[i].path;
+		const char *from = i == set->driver ? driver
+						    : set->part[i].path;
 
 		snprintf(path, sizeof(path), "%s/%02zu-%s.o", folder, i,
 		    set->part[i].name);
@@ -217,12 +264,6 @@ compile_one(const struct bench *bench, const struct mutant *mutant,
 		error = compile(bench, &options, sources, object, err);
 	free(tree);
 	return error;
-}
-
-static bool
-is_same(const struct elf_digest *a, const struct elf_digest *b)
-{
-	return a->low == b->low && a->high == b->high;
 }
 
 int

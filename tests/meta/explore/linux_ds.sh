@@ -1,7 +1,7 @@
 #!/bin/sh
 # Goal: an exploration of Linux's Debug Store driver finds what driver/linux-ds/FINDINGS.md
-# says, and what was repaired in a copy is found no more.  Method: short explorations, one
-# for each row; their JSON lines.
+# says, and what was repaired in a copy is found no more; a mutant of it is judged by what
+# it does.  Method: short explorations, one for each row; their JSON lines.
 # usage: linux_ds.sh TOPAZ DS.C
 topaz=$(realpath "$1")
 [ -r "$2" ] || { echo "linux_ds: no $2"; exit 77; }
@@ -47,4 +47,11 @@ finds linux-ds@1,guard=dsopen+cpurequest+cpuenable+work exit-code 270
 sed '211s/GFP_KERNEL/GFP_ATOMIC/; 216s/GFP_KERNEL/GFP_ATOMIC/' "$source" >ds.c
 explore ds.c linux-ds/ds-record
 [ ! -s found ] || { echo "linux_ds: repaired, and yet:"; cat found; bad=1; }
+
+# A mutant takes the driver's place among the modules; those that use the driver stay.
+"$topaz" mutate linux-ds/ds-record --only ds.c:ds_get:overwrite:1 --budget 1 \
+    --no-sequences --source "$source" --json -o mutants >text 2>messages
+grep -q '^{"check":"page-fault","class":"killed"' text ||
+    grep -q 'built without libclang' messages ||
+    { echo "linux_ds: mutate:"; cat text messages; bad=1; }
 exit $bad
