@@ -79,7 +79,7 @@ void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
 void cpu_exception(struct cpu *cpu, unsigned vector);
 /*
  * The single-step trap after an instruction that has retired with RFLAGS.TF set.  SDM
- * vol. 3, 17.3.1.4 "Single-Step Exception Condition".
+ * vol. 3, 18.3.1.4 "Single-Step Exception Condition".
  */
 void cpu_single_step(struct cpu *cpu);
 /* Delivers the pending page fault of the Debug Store. */

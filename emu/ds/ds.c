@@ -13,7 +13,7 @@ ds_reset(struct ds *ds, const struct profile *profile)
 	ds->profile = profile;
 }
 
-/* SDM vol. 3, 17.4.6 "CPL-Qualified Branch Trace Mechanism". */
+/* SDM vol. 3, 18.4.6 "CPL-Qualified Branch Trace Mechanism". */
 bool
 ds_records_branches(const struct ds *ds, bool user)
 {

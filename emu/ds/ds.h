@@ -6,7 +6,7 @@
  * record through linear addresses.  The unit knows no engine, and raises no interrupt
  * or exception itself: it says which one is due.
  *
- * Source: SDM vol. 3, 17.4.5 "Branch Trace Store (BTS)", 17.4.9 "BTS and DS Save Area".
+ * Source: SDM vol. 3, 18.4.5 "Branch Trace Store (BTS)", 18.4.9 "BTS and DS Save Area".
  */
 #ifndef TOPAZ_EMU_DS_DS_H
 #define TOPAZ_EMU_DS_DS_H
@@ -29,7 +29,7 @@ enum ds_area {
 #undef AREA
 };
 
-/* A record of the BTS buffer: 17.4.9.1, "64-Bit Branch Trace Record Format". */
+/* A record of the BTS buffer: 18.4.9.1, "64-Bit Branch Trace Record Format". */
 struct ds_branch {
 	uint64_t from, to; /* linear addresses */
 	uint64_t flags;    /* bit 4, predicted, of older processors: 0 */

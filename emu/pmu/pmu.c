@@ -250,7 +250,7 @@ pmu_ds_overflow(struct pmu *pmu)
 	pmu->global_status |= PMU_STATUS_OVF_DS;
 }
 
-/* SDM vol. 3, 20.2.4.1 "Enhancement in IA32_PERF_GLOBAL_STATUS", 17.4.7 "Freezing". */
+/* SDM vol. 3, 20.2.4.1 "Enhancement in IA32_PERF_GLOBAL_STATUS", 18.4.7 "Freezing". */
 void
 pmu_freeze(struct pmu *pmu)
 {

@@ -111,7 +111,7 @@ write_zero(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 	return value == 0 ? FAULT_NONE : FAULT_GP;
 }
 
-/* SDM vol. 3, 17.17.3 "Time-Stamp Counter Adjustment": a shifted TSC is not modelled. */
+/* SDM vol. 3, 18.17.3 "Time-Stamp Counter Adjustment": a shifted TSC is not modelled. */
 static enum fault
 write_adjust(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 {

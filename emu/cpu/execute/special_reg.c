@@ -7,7 +7,7 @@
 #define CR4_DE       TZ_BIT(3)
 #define CR8_PRIORITY UINT64_C(0xf)
 
-/* SDM vol. 3, 17.2.3 "Debug Status Register (DR6)", 17.2.4 "Debug Control Register". */
+/* SDM vol. 3, 18.2.3 "Debug Status Register (DR6)", 18.2.4 "Debug Control Register". */
 #define DR6_FIXED    UINT64_C(0xffff0ff0)
 #define DR6_WRITABLE UINT64_C(0x0000e00f)
 #define DR6_BS       TZ_BIT(14)

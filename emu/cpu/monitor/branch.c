@@ -3,7 +3,7 @@
 
 #include "emu/cpu/state.h"
 
-/* SDM vol. 3, 17.4.9.5 "Writing the DS Interrupt Service Routine". */
+/* SDM vol. 3, 18.4.9.5 "Writing the DS Interrupt Service Routine". */
 static void
 record(struct cpu *cpu, uint64_t from, uint64_t to)
 {

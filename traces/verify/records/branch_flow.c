@@ -6,7 +6,7 @@
 
 #define MSR_DEBUGCTL 0x1d9u
 #define MSR_DS_AREA  0x600u
-/* SDM vol. 3, 17.4.1 "IA32_DEBUGCTL MSR". */
+/* SDM vol. 3, 18.4.1 "IA32_DEBUGCTL MSR". */
 #define DEBUGCTL_TR      TZ_BIT(6)
 #define DEBUGCTL_BTS     TZ_BIT(7)
 #define DEBUGCTL_OFF_OS  TZ_BIT(9)

@@ -1,7 +1,7 @@
 /*
  * Goal: single-step traps are delivered after each instruction, and only there; their
  * instructions are in the trace.  Method: a guest sets RFLAGS.TF in both rings and notes
- * what SDM vol. 3, 17.3.1.4 "Single-Step Exception Condition", demands; its handler
+ * what SDM vol. 3, 18.3.1.4 "Single-Step Exception Condition", demands; its handler
  * writes down what it is given.
  */
 #include "tests/unit/emu/guest.h"

@@ -43,7 +43,7 @@
 #define INSNS             307 /* between two PEBS records */
 #define BRANCHES          211 /* between two PMIs of the counter */
 
-/* SDM vol. 3, 17.4.9.1 "64 Bit Format of the DS Save Area". */
+/* SDM vol. 3, 18.4.9.1 "64 Bit Format of the DS Save Area". */
 struct area {
 	struct {
 		uint64_t base, index, maximum, threshold;
