@@ -222,6 +222,10 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->stop.over)
 			return CPU_OVER;
+		if (cpu->mode.legacy) {
+			cpu_run_legacy(cpu);
+			continue;
+		}
 		if (cpu->counters.due_insns <= cpu_count_insns(cpu)) {
 			cpu->engines.step_left = 0;
 			cpu_counters_sync(cpu);

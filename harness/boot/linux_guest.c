@@ -23,7 +23,6 @@
 #define KERNEL_BYTES        (UINT64_C(112) << 20)
 #define SNAPSHOTS           "boot"
 #define SNAPSHOTS_BYTES_MAX (UINT64_C(1) << 30)
-#define TRAMPOLINE_END      UINT64_C(0x100000)
 
 struct linux_guest {
 	struct linux_guest_options options;
@@ -322,14 +321,6 @@ linux_guest_place(
 	snprintf(text, LINUX_GUEST_LINE, "0x%" PRIx64 "%s", va, symbol);
 }
 
-/* True if the machine has ended in the code with which the kernel starts another CPU. */
-static bool
-is_start_of_cpu(const struct machine_result *result)
-{
-	return result->end == MACHINE_UNMODELLED && result->cpu > 0 &&
-	    result->rip < TRAMPOLINE_END;
-}
-
 /* The end of a machine that will not go on. */
 static void
 explain(struct linux_guest *guest, struct linux_guest_state *state)
@@ -369,13 +360,8 @@ explain(struct linux_guest *guest, struct linux_guest_state *state)
 		linux_guest_place(guest, result->rip, place);
 		find_cause(guest, said);
 		snprintf(state->cause, sizeof(state->cause),
-		    "%s on CPU %u at %.100s%s%s%.120s", result->text,
-		    result->cpu, place,
-		    is_start_of_cpu(result)
-			? ": --cpus 1, or a kernel that starts CPUs in 64-bit "
-			  "mode, as 6.12 does"
-			: "",
-		    said[0] != '\0' ? "; " : "", said);
+		    "%s on CPU %u at %.100s%s%.120s", result->text, result->cpu,
+		    place, said[0] != '\0' ? "; " : "", said);
 		break;
 	}
 }

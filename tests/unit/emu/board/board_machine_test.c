@@ -55,6 +55,36 @@ GUEST(two,
 	POWER(0x604, 0x34) "3: mov $0xe8000, %ebx\n" SEND(
 	    0x31) "movb $1, 0x100(%rbx); 4: cli; hlt; jmp 4b\n");
 /*
+ * Through 32-bit code, as a kernel's second CPU goes: each of its instructions there, and
+ * LEGACY, then 'L' in 64-bit mode, and '3' if CR4 is what that code has set.
+ */
+#define LEGACY_GUEST(name, legacy)                                                        \
+ GUEST(name,                                                                              \
+     "mov $0x90000, %ebx; movq $0, (%rbx)\n"                                              \
+     "movabs $0x00cf9a000000ffff, %rax; mov %rax, 8(%rbx)\n"                              \
+     "movabs $0x00af9a000000ffff, %rax; mov %rax, 16(%rbx)\n"                             \
+     "movabs $0x00cf92000000ffff, %rax; mov %rax, 24(%rbx)\n"                             \
+     "movw $31, 0x100(%rbx); mov %rbx, 0x102(%rbx); lgdt 0x100(%rbx)\n"                   \
+     "mov %cr3, %rax; mov %eax, 0x200(%rbx)\n"                                            \
+     "mov %cr4, %rax; or $4, %eax; mov %eax, 0x204(%rbx)\n"                               \
+     "movl $2, 0x208(%rbx); movw $8, 0x114(%rbx)\n"                                       \
+     "movl $0x200000 + 1f - " #name "_begin, 0x110(%rbx)\n"                               \
+     "ljmpl *0x110(%rbx)\n"                                                               \
+     ".code32; 1: mov $0x80000, %esp; mov $0x18, %dx\n"                                   \
+     "mov $0x50033, %eax; mov %eax, %cr0\n"                                               \
+     "ljmpl $8, $0x200000 + 2f - " #name "_begin\n"                                       \
+     "2: mov %edx, %ss; mov %edx, %ds; mov %edx, %es; add $0x100, %esp\n"                 \
+     "btl $1, 0x90208; jnc 9f; btl $0, 0x90208; jc 9f\n"                                  \
+     "mov 0x90204, %eax; mov %eax, %cr4; mov 0x90200, %eax\n"                             \
+     "mov %eax, %cr3; mov $0xc0000080, %ecx; rdmsr; cmp %edx, %eax; je 9f\n"              \
+     "cmp 0x90200, %edx; jne 3f; jmp 9f; 3: nop\n" legacy                                 \
+     "wrmsr; mov $0x80050033, %eax; mov %eax, %cr0\n"                                     \
+     "9: ljmpl $16, $0x200000 + 4f - " #name "_begin; .code64; 4:\n" SEND(                \
+	 0x4c) "mov %cr4, %rax; xor 0x90204, %eax; jnz 5f\n" SEND(0x33) "5:" POWER(0x604, \
+	 0x34))
+LEGACY_GUEST(legacy, "");
+LEGACY_GUEST(legacy_other, "inc %eax\n");
+/*
  * Copies 4 bytes from RSI to RDI, as an end of memcpy() that returns by a JMP: first a
  * few times elsewhere in its page, then over that JMP, which becomes a JMP to 'n'.
  */
@@ -250,6 +280,26 @@ mailbox_starts_the_other_cpu(void **state)
 }
 
 static void
+cpu_goes_through_32_bit_code(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	for (int step = 0; step < 2; step++) {
+		make(&rig, legacy_begin, legacy_end, 1, step);
+		run(&rig, MACHINE_OFF);
+		assert_int_equal(rig.count, 2);
+		assert_memory_equal(rig.sent, "L3", 2);
+		machine_destroy(rig.machine);
+	}
+	make(&rig, legacy_other_begin, legacy_other_end, 1, false);
+	run(&rig, MACHINE_UNMODELLED);
+	assert_non_null(strstr(rig.result.text, "32-bit code at 0x200"));
+	assert_non_null(strstr(rig.result.text, "not modelled"));
+	machine_destroy(rig.machine);
+}
+
+static void
 jmp_that_was_just_overwritten_is_the_new_one(void **state)
 {
 	struct rig rig;
@@ -312,6 +362,7 @@ main(void)
 		cmocka_unit_test(reset_ends_the_run),
 		cmocka_unit_test(snapshot_has_the_board),
 		cmocka_unit_test(mailbox_starts_the_other_cpu),
+		cmocka_unit_test(cpu_goes_through_32_bit_code),
 		cmocka_unit_test(debug_registers_and_cr8_have_their_bits),
 		cmocka_unit_test(debug_registers_and_cr8_have_no_other_bits),
 		cmocka_unit_test(jmp_that_was_just_overwritten_is_the_new_one),
