@@ -124,6 +124,7 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 		.interrupting = cpu_interrupting(from),
 		.branches_interrupt = cpu_branches_interrupt(from),
 		.lvt_pc = cpu_lvt_pc(from),
+		.ds_area = cpu_ds_area(from),
 		.trigger_en = cpu_trigger_en(from),
 		.in_nmi = cpu_in_nmi(from),
 		.nmi_pending = cpu_nmi_pending(from),

@@ -247,6 +247,7 @@ bool cpu_is_timed(const struct cpu *cpu);
 /* Reads a trace MSR, GLOBAL_STATUS or the LVT performance entry without side effects. */
 uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
+uint64_t cpu_ds_area(const struct cpu *cpu); /* IA32_DS_AREA */
 bool cpu_trigger_en(const struct cpu *cpu);
 bool cpu_in_nmi(const struct cpu *cpu);
 uint64_t cpu_counting(const struct cpu *cpu); /* pmu_counting() */

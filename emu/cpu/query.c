@@ -127,6 +127,12 @@ cpu_lvt_pc(const struct cpu *cpu)
 	return cpu->apic.lvt[APIC_LVT_PC];
 }
 
+uint64_t
+cpu_ds_area(const struct cpu *cpu)
+{
+	return cpu->ds.area;
+}
+
 bool
 cpu_trigger_en(const struct cpu *cpu)
 {

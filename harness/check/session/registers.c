@@ -30,11 +30,20 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 		return pt->global_status;
 	case MSR_LVT_PC:
 		return pt->lvt_pc;
+	case MSR_DS_AREA:
+		return pt->ds_area;
 	default:
 		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
 		    range < TZ_ARRAY_LEN(pt->addr_a));
 		return msr % 2 == 0 ? pt->addr_a[range] : pt->addr_b[range];
 	}
+}
+
+/* Of a CPU that has not traced, another kernel may have left the trace unit's so. */
+static bool
+is_of_unit(uint32_t msr)
+{
+	return msr != MSR_LVT_PC && msr != MSR_DS_AREA;
 }
 
 static void
@@ -44,10 +53,8 @@ registers_judge(struct check *check, unsigned cpu, const struct machine_pt *pt,
 	uint64_t found = registers_value(pt, expect->msr, pt->ctl);
 	struct check_place at = site_here(check);
 
-	/* Of a CPU that has not traced, another kernel may have left the trace
-	 * unit's registers so. */
 	if ((found & expect->mask) == expect->value ||
-	    (expect->msr != MSR_LVT_PC && !check->core.cpu[cpu].trace.traced))
+	    (is_of_unit(expect->msr) && !check->core.cpu[cpu].trace.traced))
 		return;
 	at.cpu = (uint16_t)cpu;
 	at.object = expect->field;

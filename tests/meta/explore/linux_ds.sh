@@ -48,10 +48,18 @@ sed '211s/GFP_KERNEL/GFP_ATOMIC/; 216s/GFP_KERNEL/GFP_ATOMIC/' "$source" >ds.c
 explore ds.c linux-ds/ds-record
 [ ! -s found ] || { echo "linux_ds: repaired, and yet:"; cat found; bad=1; }
 
-# A mutant takes the driver's place among the modules; those that use the driver stay.
-"$topaz" mutate linux-ds/ds-record --only ds.c:ds_get:overwrite:1 --budget 1 \
-    --no-sequences --source "$source" --json -o mutants >text 2>messages
-grep -q '^{"check":"page-fault","class":"killed"' text ||
-    grep -q 'built without libclang' messages ||
-    { echo "linux_ds: mutate:"; cat text messages; bad=1; }
+# kills CHECK SCENARIO MUTANT: a mutant takes the driver's place among the modules; those
+# that use the driver stay.
+kills() {
+	"$topaz" mutate "linux-ds/$2" --only "ds.c:$3" --budget 1 --no-sequences \
+	    --source "$source" --json -o mutants >text 2>messages
+	grep -q "^{\"check\":\"$1\",\"class\":\"killed\"" text ||
+	    grep -q 'built without libclang' messages ||
+	    { echo "linux_ds: $3:"; cat text messages; bad=1; }
+	rm -rf mutants
+}
+
+kills page-fault ds-record ds_get:overwrite:1
+kills left-behind ds-cpu ds_put_context:and-or:1
+kills valid-refused ds-kinds put_tracer:negate-condition:1
 exit $bad
