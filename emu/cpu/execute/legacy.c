@@ -116,6 +116,17 @@ set_flag(struct legacy *legacy, uint64_t flag, bool on)
 	engine_set(engine, ENGINE_RFLAGS, on ? rflags | flag : rflags & ~flag);
 }
 
+/* The flags of a 32-bit result that a jump here can test. */
+static void
+set_flags(struct legacy *legacy, const struct insn_legacy *insn, bool zero,
+    bool carry)
+{
+	if (insn->to.bytes != sizeof(uint32_t))
+		end(legacy, "an operand that has not 32 bits");
+	set_flag(legacy, RFLAGS_ZF, zero);
+	set_flag(legacy, RFLAGS_CF, carry);
+}
+
 static bool
 flag_is(struct legacy *legacy, uint64_t flag)
 {
@@ -184,14 +195,15 @@ execute(struct legacy *legacy, const struct insn_legacy *insn)
 		write_operand(legacy, &insn->to, from);
 		break;
 	case LEGACY_ADD:
+		set_flags(legacy, insn, to + from == 0, to + from < to);
 		write_operand(legacy, &insn->to, to + from);
 		break;
 	case LEGACY_AND:
+		set_flags(legacy, insn, (to & from) == 0, false);
 		write_operand(legacy, &insn->to, to & from);
 		break;
 	case LEGACY_CMP:
-		set_flag(legacy, RFLAGS_ZF, to == from);
-		set_flag(legacy, RFLAGS_CF, to < from);
+		set_flags(legacy, insn, to == from, to < from);
 		break;
 	case LEGACY_BT:
 		set_flag(legacy, RFLAGS_CF, to >> (from & 31) & 1);

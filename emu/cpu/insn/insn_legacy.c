@@ -44,7 +44,7 @@ read_register(ZydisRegister reg, struct insn_legacy_operand *out)
 		return true;
 	case ZYDIS_REGCLASS_CONTROL:
 		out->kind = LEGACY_CONTROL;
-		return true;
+		return out->value == 0 || out->value == 3 || out->value == 4;
 	default:
 		return false;
 	}

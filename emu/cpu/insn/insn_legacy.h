@@ -29,7 +29,7 @@ enum insn_legacy_kind {
 	LEGACY_NONE,
 	LEGACY_REG,     /* .value: 0 to 7, EAX to EDI */
 	LEGACY_SEGMENT, /* .value: 0 to 5, ES, CS, SS, DS, FS, GS */
-	LEGACY_CONTROL, /* .value: 0 to 8, CR0 to CR8 */
+	LEGACY_CONTROL, /* .value: 0, 3, 4: CR0, CR3, CR4 */
 	LEGACY_MEMORY,  /* .value: the address, which no register is part of */
 	LEGACY_CONSTANT,
 	LEGACY_TARGET, /* .value: the address; .selector of a far one */

@@ -77,7 +77,9 @@ GUEST(two,
      "btl $1, 0x90208; jnc 9f; btl $0, 0x90208; jc 9f\n"                                  \
      "mov 0x90204, %eax; mov %eax, %cr4; mov 0x90200, %eax\n"                             \
      "mov %eax, %cr3; mov $0xc0000080, %ecx; rdmsr; cmp %edx, %eax; je 9f\n"              \
-     "cmp 0x90200, %edx; jne 3f; jmp 9f; 3: nop\n" legacy                                 \
+     "cmp 0x90200, %edx; jne 3f; jmp 9f; 3: nop\n"                                        \
+     "mov $1, %ecx; add $-1, %ecx; jnc 9f; jne 9f\n"                                      \
+     "mov $1, %ecx; and $2, %ecx; jc 9f; jne 9f; mov $0xc0000080, %ecx; rdmsr\n" legacy   \
      "wrmsr; mov $0x80050033, %eax; mov %eax, %cr0\n"                                     \
      "9: ljmpl $16, $0x200000 + 4f - " #name "_begin; .code64; 4:\n" SEND(                \
 	 0x4c) "mov %cr4, %rax; xor 0x90204, %eax; jnz 5f\n" SEND(0x33) "5:" POWER(0x604, \
