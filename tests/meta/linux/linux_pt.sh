@@ -1,5 +1,5 @@
 #!/bin/sh
-# Goal: perf record in a stock kernel, compared with the ground truth: every byte that perf
+# Goal: perf record in a stock kernel, on one CPU and two, compared with the ground truth: every byte that perf
 # got is what the unit wrote, every instruction what was executed; perf outside agrees; a
 # byte that is changed, missing or surplus and a flag that is wrong are found.
 # Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program; a
@@ -82,4 +82,9 @@ broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
 broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
 broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
+# Both rings and all processes of two CPUs.
+expect 0 "topaz verify two" 0 record --workload prog --cpus 2 --perf '-a -e intel_pt//' -o two
+"$topaz" verify two >both || { echo "linux_pt: two CPUs:"; cat both; bad=1; }
+[ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' both)" = 2 ] ||
+    { echo "linux_pt: not both CPUs:"; cat both; bad=1; }
 exit $bad
