@@ -138,7 +138,7 @@ read_all(const struct merge_input *input, struct finding_summary *summary,
 		if (error == 0) {
 			error = report_merge(summary, shard, &why);
 			if (error != 0)
-				(void)tz_error(err, (enum tz_errno) - error,
+				(void)tz_error(err, (enum tz_errno)(-error),
 				    "%s: %s", input->folder[i], why.text);
 		}
 		report_summary_free(shard);
