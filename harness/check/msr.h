@@ -4,12 +4,12 @@
 
 #include "emu/base/base.h"
 #include "emu/base/rtit.h"
+#include "emu/ds/ds.h"
+#include "emu/pmu/pmu.h"
 
 /* The LVT performance entry has the number that x2APIC mode gives it: SDM vol. 4,
  * IA32_X2APIC_LVT_PMI. */
-#define MSR_GLOBAL_STATUS 0x38eu
-#define MSR_LVT_PC        0x834u
-#define MSR_DS_AREA       0x600u
+#define MSR_LVT_PC 0x834u
 
 /* True if the value of MSR can be required. */
 static inline bool
@@ -19,7 +19,8 @@ msr_is_known(uint32_t msr)
 	    msr == MSR_RTIT_OUTPUT_MASK_PTRS || msr == MSR_RTIT_CTL ||
 	    msr == MSR_RTIT_STATUS || msr == MSR_RTIT_CR3_MATCH ||
 	    (msr >= MSR_RTIT_ADDR_A(0) && msr <= MSR_RTIT_ADDR_B(3)) ||
-	    msr == MSR_GLOBAL_STATUS || msr == MSR_LVT_PC || msr == MSR_DS_AREA;
+	    msr == PMU_MSR_GLOBAL_STATUS || msr == MSR_LVT_PC ||
+	    msr == DS_MSR_AREA;
 }
 
 #endif

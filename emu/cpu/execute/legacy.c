@@ -12,6 +12,7 @@
 #include <string.h>
 
 #define INSNS_MAX  1000u /* no kernel needs more */
+#define EFER_LME   TZ_BIT(8)
 #define EFER_LMA   TZ_BIT(10)
 #define RFLAGS_CF  TZ_BIT(0)
 #define RFLAGS_ZF  TZ_BIT(6)
@@ -78,6 +79,10 @@ write_cr0(struct legacy *legacy, uint32_t value)
 	legacy->efer &= ~EFER_LMA;
 	if ((value & CR0_PG) == 0)
 		return;
+	if ((legacy->efer & EFER_LME) == 0) {
+		end(legacy, "paging without EFER.LME");
+		return;
+	}
 	legacy->efer |= EFER_LMA;
 	legacy->cpu->space.cr3 = legacy->cr3;
 }
@@ -206,6 +211,8 @@ execute(struct legacy *legacy, const struct insn_legacy *insn)
 		set_flags(legacy, insn, to == from, to < from);
 		break;
 	case LEGACY_BT:
+		if (insn->from.kind != LEGACY_CONSTANT)
+			end(legacy, "BT with a bit number in a register");
 		set_flag(legacy, RFLAGS_CF, to >> (from & 31) & 1);
 		break;
 	case LEGACY_JC:

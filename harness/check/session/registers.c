@@ -26,11 +26,11 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 		return pt->status;
 	case MSR_RTIT_CR3_MATCH:
 		return pt->cr3_match;
-	case MSR_GLOBAL_STATUS:
+	case PMU_MSR_GLOBAL_STATUS:
 		return pt->global_status;
 	case MSR_LVT_PC:
 		return pt->lvt_pc;
-	case MSR_DS_AREA:
+	case DS_MSR_AREA:
 		return pt->ds_area;
 	default:
 		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
@@ -43,7 +43,7 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 static bool
 is_of_unit(uint32_t msr)
 {
-	return msr != MSR_LVT_PC && msr != MSR_DS_AREA;
+	return msr != MSR_LVT_PC && msr != DS_MSR_AREA;
 }
 
 static void
@@ -100,7 +100,7 @@ void
 registers_unloaded(struct check *check)
 {
 	static const struct check_expect any[] = {
-		{ MSR_GLOBAL_STATUS, PMU_STATUS_TOPA_PMI, 0,
+		{ PMU_MSR_GLOBAL_STATUS, PMU_STATUS_TOPA_PMI, 0,
 		    "GLOBAL_STATUS[55]" },
 		{ MSR_LVT_PC, LVT_MASKED, LVT_MASKED,
 		    "the LVT performance entry's mask" },

@@ -28,7 +28,7 @@ struct session {
 	struct buffer buffer[BUFFERS_MAX];
 };
 
-/* The position that was read last, until it is drained to.  .buffer is NULL if there is none. */
+/* The last position that was read.  .buffer is NULL when it has been drained to. */
 static struct {
 	struct buffer *buffer;
 	uint64_t position;
