@@ -30,7 +30,7 @@
 #define JOBS       2
 #define HANG_SEC   60 /* until what does not end is killed */
 #define SLOW_SEC   10 /* what is printed */
-#define SAID_BYTES 131072
+#define SAID_BYTES (8 << 20)
 #define CODES      128
 
 /* What came of a case, in memory that the jobs share. */

@@ -32,7 +32,7 @@ grep -c Vulnerable /sys/devices/system/cpu/vulnerabilities/* | grep -v ":0"
 grep -o -w xsaves /proc/cpuinfo | head -n 1
 exit 3\n' >script
 
-# What is left of the console of 6.12 after the lines that emu/board/README.md explains.
+# The lines of the console that complain, without those that emu/board/README.md explains.
 complaints() {
 	grep -i -E 'warn|bug|fail|error|unchecked|unstable|stall|hung|broken|unable|not sync' \
 	    "$1/console.txt" |

@@ -40,9 +40,9 @@ cat >prog.c <<-'END'
 		return n > 5;
 	}
 END
-cc -O1 -o prog prog.c || exit 1
+mkdir bin && cc -O1 -o bin/prog prog.c || exit 1
 # The kernel is that of the cache, the program that of the shell's search.
-PATH=$dir:$PATH
+PATH=$dir/bin:$PATH
 expect 0 "topaz verify bundle" 0 run linux-pt --workload prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
 grep -q '^RDMSR  0x' bundle/unknown.txt ||
     { echo "linux_pt: unknown MSRs are not listed:"; cat bundle/unknown.txt; bad=1; }
@@ -82,8 +82,35 @@ broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
 broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
 broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
-# Both rings and all processes of two CPUs.
-expect 0 "topaz verify two" 0 record --workload prog --cpus 2 --perf '-a -e intel_pt//' -o two
+# Both rings and all processes of two CPUs; a debugger's breakpoint, which never triggers.
+cat >watch.c <<-'END'
+	#include <signal.h>
+	#include <stddef.h>
+	#include <sys/ptrace.h>
+	#include <sys/user.h>
+	#include <sys/wait.h>
+	#include <unistd.h>
+	#define REGISTER(n) offsetof(struct user, u_debugreg[n])
+	static int watched;
+	int main(void)
+	{
+		pid_t child = fork();
+		if (child == 0) {
+			ptrace(PTRACE_TRACEME, 0, 0, 0);
+			raise(SIGSTOP);
+			_exit(watched);
+		}
+		waitpid(child, 0, 0);
+		ptrace(PTRACE_POKEUSER, child, REGISTER(0), &watched);
+		ptrace(PTRACE_POKEUSER, child, REGISTER(7), 0xf0001L);
+		ptrace(PTRACE_CONT, child, 0, 0);
+		waitpid(child, 0, 0);
+		return 0;
+	}
+END
+cc -O1 -o bin/watch watch.c || exit 1
+expect 0 "breakpoints, which never trigger" 1 record --workload watch --cpus 2 \
+    --perf '-a -e intel_pt//' -o two
 "$topaz" verify two >both || { echo "linux_pt: two CPUs:"; cat both; bad=1; }
 [ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' both)" = 2 ] ||
     { echo "linux_pt: not both CPUs:"; cat both; bad=1; }
