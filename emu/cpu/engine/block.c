@@ -1,8 +1,7 @@
+#include "emu/cpu/engine/code_page.h"
 #include "emu/cpu/engine/stale.h"
 
 #include <stdlib.h>
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #define BLOCKS_MAX   65536
 #define BUCKETS      65536
@@ -16,15 +15,6 @@
 #define KERNEL_SPACE 0
 #define NO_CR3       UINT64_MAX
 #define CHANGES_MAX  8
-
-/* A page whose code has been decoded, with its state at that time. */
-struct code_page {
-	uint64_t va, pa, hash;
-	unsigned frame; /* FRAMES_MAX: not known */
-	uint32_t epoch; /* of .hash: see struct code_written */
-	uint8_t space;
-	bool writable;
-};
 
 /* A frame from which code was decoded, and maybe translated by the engine. */
 struct code_frame {
@@ -40,6 +30,7 @@ struct block_cache {
 	struct code_frame frame[FRAMES_MAX];
 	unsigned frame_count; /* FRAMES_MAX: there may be others */
 	unsigned block_count, page_count, space_count;
+	unsigned gone_count; /* pages of the kernel's half that are .gone */
 	uint8_t user_space;
 	bool shared; /* two user spaces have a writable page of code in common */
 	struct code_change change[CHANGES_MAX];
@@ -95,6 +86,7 @@ block_cache_flush(struct block_cache *cache)
 	cache->space_count = 2;
 	cache->block_count = 0;
 	cache->page_count = 0;
+	cache->gone_count = 0;
 }
 
 void
@@ -108,45 +100,6 @@ uint32_t
 block_cache_age(const struct block_cache *cache)
 {
 	return cache->age;
-}
-
-static uint64_t
-hash_page(const struct walk_space *space, uint64_t pa)
-{
-	if (pa + TZ_PAGE_BYTES > space->ram_bytes)
-		return 0;
-	return XXH3_64bits(space->ram + pa, TZ_PAGE_BYTES);
-}
-
-/* True if PAGE was not written since its hash was last computed or checked. */
-static bool
-is_unwritten(const struct code_page *page, const struct code_written *written)
-{
-	uint64_t frame = page->pa / TZ_PAGE_BYTES;
-
-	return written->pages != NULL && page->epoch == written->epoch &&
-	    !(written->pages[frame / 64] >> frame % 64 & 1);
-}
-
-/* Kernel text is hashed, too: a module may be unloaded and another one loaded. */
-static bool
-has_other_bytes(struct code_page *page, const struct walk_space *space,
-    const struct code_written *written)
-{
-	if (page->pa + TZ_PAGE_BYTES > space->ram_bytes ||
-	    is_unwritten(page, written))
-		return false;
-	page->epoch = written->epoch;
-	return hash_page(space, page->pa) != page->hash;
-}
-
-static bool
-page_moved(const struct code_page *page, const struct walk_space *space)
-{
-	struct walk walk;
-
-	return !walk_page(space, (struct gva){ page->va }, &walk) ||
-	    walk.pa.u != page->pa || walk.writable != page->writable;
 }
 
 static void
@@ -230,7 +183,7 @@ replace_code(struct block_cache *cache, const struct walk_space *space,
     struct code_page *page)
 {
 	note_change(cache, page->va, page->pa);
-	set_hash(cache, page, hash_page(space, page->pa));
+	set_hash(cache, page, code_page_hash(space, page->pa));
 	block_cache_flush(cache);
 }
 
@@ -244,20 +197,66 @@ block_cache_verify(struct block_cache *cache, const struct walk_space *space,
 
 		if ((page->space == KERNEL_SPACE ||
 			page->space == cache->user_space) &&
-		    !page->writable && has_other_bytes(page, space, written)) {
+		    !page->writable &&
+		    code_page_differs(page, space, written)) {
 			replace_code(cache, space, page);
 			return;
 		}
 	}
 }
 
-/* WRITTEN NULL: the content of pages has been checked already. */
+/*
+ * A page of the kernel's half is not mapped now.  Its blocks are kept, because a driver is
+ * loaded anew in each schedule.
+ */
+static void
+lose_page(struct block_cache *cache, struct code_page *page)
+{
+	if (page->gone)
+		return;
+	page->gone = true;
+	cache->gone_count++;
+}
+
+/* Nothing leads to blocks of lost pages until block_find() has seen their page again. */
+static void
+hide_lost_blocks(struct block_cache *cache)
+{
+	memset(cache->step, 0, sizeof(cache->step));
+	block_cache_forget_edges(cache);
+	cache->age++;
+}
+
+/* WRITTEN NULL: the content of pages has been checked already.  True: PAGE was dropped. */
+static bool
+check_page(struct block_cache *cache, const struct walk_space *space,
+    const struct code_written *written, struct code_page *page)
+{
+	enum code_placement placement = code_page_placement(page, space);
+	bool kernel = page->space == KERNEL_SPACE;
+
+	if (placement == CODE_STAYED) {
+		if (written == NULL || page->writable ||
+		    !code_page_differs(page, space, written))
+			return false;
+		replace_code(cache, space, page);
+	} else if (kernel && placement == CODE_UNMAPPED) {
+		lose_page(cache, page);
+		return false;
+	} else if (kernel) {
+		block_cache_flush(cache);
+	} else {
+		drop_user_space(cache);
+	}
+	return true;
+}
+
 static bool
 select_space(struct block_cache *cache, const struct walk_space *space,
     const struct code_written *written)
 {
-	bool moved, rewritten = false;
 	uint32_t age = cache->age;
+	unsigned gone = cache->gone_count;
 
 	if (written != NULL)
 		cache->epoch = written->epoch;
@@ -265,21 +264,13 @@ select_space(struct block_cache *cache, const struct walk_space *space,
 	for (unsigned i = 0; i < cache->page_count; i++) {
 		struct code_page *page = &cache->page[i];
 
-		if (page->space != KERNEL_SPACE &&
-		    page->space != cache->user_space)
-			continue;
-		moved = page_moved(page, space);
-		if (!moved && written != NULL && !page->writable)
-			rewritten = has_other_bytes(page, space, written);
-		if (rewritten)
-			replace_code(cache, space, page);
-		else if (moved && page->space == KERNEL_SPACE)
-			block_cache_flush(cache);
-		else if (moved)
-			drop_user_space(cache);
-		if (rewritten || moved)
+		if ((page->space == KERNEL_SPACE ||
+			page->space == cache->user_space) &&
+		    check_page(cache, space, written, page))
 			break;
 	}
+	if (cache->gone_count > gone)
+		hide_lost_blocks(cache);
 	return cache->age != age;
 }
 
@@ -308,7 +299,7 @@ block_cache_compare(struct block_cache *cache, const struct walk_space *space,
 
 		if (changed != NULL && !(changed[page / 64] >> page % 64 & 1))
 			continue;
-		hash = hash_page(space, frame->pa);
+		hash = code_page_hash(space, frame->pa);
 		if (hash == frame->hash)
 			continue;
 		frame->hash = hash;
@@ -384,13 +375,25 @@ static bool
 look_at_page(struct block_cache *cache, const struct walk_space *space,
     struct code_page *page)
 {
-	uint64_t hash = hash_page(space, page->pa);
+	uint64_t hash = code_page_hash(space, page->pa);
 	bool same = hash == page->hash;
 
 	if (is_other(cache, page, hash))
 		note_change(cache, page->va, page->pa);
 	set_hash(cache, page, hash);
 	return same || page->writable;
+}
+
+/* False: PAGE was gone and is another one now. */
+static bool
+find_again(
+    struct block_cache *cache, struct code_page *page, const struct walk *walk)
+{
+	if (!page->gone)
+		return true;
+	page->gone = false;
+	cache->gone_count--;
+	return !code_page_moved(page, walk);
 }
 
 static unsigned
@@ -416,7 +419,8 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 		struct code_page *page = &cache->page[i];
 
 		if (page->va == va && page->space == id)
-			return look_at_page(cache, space, page);
+			return find_again(cache, page, &walk) &&
+			    look_at_page(cache, space, page);
 		cache->shared |= page->va == va && page->pa == walk.pa.u &&
 		    walk.writable;
 	}
@@ -425,13 +429,23 @@ note_page(struct block_cache *cache, const struct walk_space *space, uint8_t id,
 	cache->page[cache->page_count++] = (struct code_page){
 		.va = va,
 		.pa = walk.pa.u,
-		.hash = hash_page(space, walk.pa.u),
+		.hash = code_page_hash(space, walk.pa.u),
 		.epoch = cache->epoch,
 		.space = id,
 		.writable = walk.writable,
 	};
 	note_frame(cache, &cache->page[cache->page_count - 1]);
 	return true;
+}
+
+/* The same for the pages of [VA, VA + SIZE). */
+static bool
+note_pages(struct block_cache *cache, const struct walk_space *space,
+    uint8_t id, uint64_t va, uint32_t size, bool *writable)
+{
+	return note_page(cache, space, id, va, writable) &&
+	    (va / TZ_PAGE_BYTES == (va + size - 1) / TZ_PAGE_BYTES ||
+		note_page(cache, space, id, va + size - 1, writable));
 }
 
 /* The place in RAM of COUNT bytes at VA, which lie in one page; NULL: not in RAM. */
@@ -499,79 +513,6 @@ describe(struct block_cache *cache, struct block *block,
 		    block, space, &cache->known, refers_to_itself, block);
 }
 
-/* A block that is checked at its entry. */
-struct look {
-	struct block *block;
-	const struct insn_regs *regs;
-};
-
-static bool
-stores_into_itself(void *arg, uint64_t va, unsigned index,
-    const struct insn *insn, const uint8_t *bytes)
-{
-	const struct look *look = arg;
-	struct block *block = look->block;
-	struct insn_extent extent;
-	struct insn_uses uses;
-
-	(void)index;
-	if (!insn->stores)
-		return true;
-	insn_uses(bytes, insn->length, va, &uses);
-	for (unsigned i = 0; i < uses.access_count; i++) {
-		if (!uses.access[i].write)
-			continue;
-		insn_access_extent(&uses.access[i], look->regs, &extent);
-		block->wary |= extent.va < block->va + block->size &&
-		    extent.va + extent.bytes > block->va;
-	}
-	return !block->wary;
-}
-
-void
-block_look_at(struct block *block, const struct walk_space *space,
-    const struct insn_regs *regs)
-{
-	struct look look = { block, regs };
-
-	TZ_ASSERT(block_is_risky(block));
-	block->looked_at = true;
-	for (unsigned i = 0; i < 16; i++)
-		block->wary |= regs->gpr[i] > block->va &&
-		    regs->gpr[i] < block->va + block->size;
-	block_visit(block, space, NULL, stores_into_itself, &look);
-}
-
-/* The current byte at AT of a writable block. */
-static uint8_t
-byte_at(const struct block *block, uint32_t at)
-{
-	return at < block->split ? block->code[0][at]
-				 : block->code[1][at - block->split];
-}
-
-bool
-block_wrote_itself(const struct block *block, uint32_t end)
-{
-	uint32_t at = end;
-
-	TZ_ASSERT(end <= block->size);
-	if (!block_is_risky(block) || !block_is_stale(block))
-		return false;
-	while (at > 0 && byte_at(block, at - 1) == block->bytes[at - 1])
-		at--;
-	/* Instructions up to the first store have run before it. */
-	return at > block->insn[block->first_store + 1].at;
-}
-
-bool
-block_wrote_jump(const struct block *block)
-{
-	return block->last.class == INSN_JMP_DIRECT &&
-	    block_wrote_itself(block, block->size) &&
-	    !block_wrote_itself(block, (uint32_t)(block->last_va - block->va));
-}
-
 /* The translation of BLOCK is old, even if its pages have been restored since. */
 static void
 note_stale(struct block_cache *cache, const struct walk_space *space,
@@ -586,6 +527,23 @@ note_stale(struct block_cache *cache, const struct walk_space *space,
 		note_change(
 		    cache, va + i * TZ_PAGE_BYTES, pa - pa % TZ_PAGE_BYTES);
 	}
+}
+
+/* True if a page of BLOCK was not mapped when last looked at. */
+static bool
+is_gone(const struct block_cache *cache, const struct block *block)
+{
+	uint64_t first = block->va - block->va % TZ_PAGE_BYTES;
+	uint64_t end = block->va + block->size;
+
+	for (unsigned i = 0; i < cache->page_count; i++) {
+		const struct code_page *page = &cache->page[i];
+
+		if (page->gone && page->space == block->space &&
+		    page->va >= first && page->va < end)
+			return true;
+	}
+	return false;
 }
 
 struct block *
@@ -603,6 +561,9 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 		if (block->va != va || block->size != size ||
 		    block->space != id)
 			continue;
+		if (cache->gone_count > 0 && is_gone(cache, block) &&
+		    !note_pages(cache, space, id, va, size, &writable))
+			return NULL;
 		if (!block_is_stale(block))
 			return block;
 		note_stale(cache, space, block);
@@ -612,9 +573,7 @@ block_find(struct block_cache *cache, const struct walk_space *space,
 	    cache->insn_count > INSNS_MAX - BLOCK_BYTES_MAX ||
 	    cache->byte_count > BYTES_MAX - BLOCK_BYTES_MAX ||
 	    cache->access_count > ACCESSES_MAX - 2 * BLOCK_BYTES_MAX ||
-	    !note_page(cache, space, id, va, &writable) ||
-	    (va / TZ_PAGE_BYTES != (va + size - 1) / TZ_PAGE_BYTES &&
-		!note_page(cache, space, id, va + size - 1, &writable)))
+	    !note_pages(cache, space, id, va, size, &writable))
 		return NULL;
 	block = &cache->block[cache->block_count++];
 	*block = (struct block){

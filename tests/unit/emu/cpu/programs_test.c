@@ -41,6 +41,9 @@ changed_code_is_seen_at_once(void **state)
 		assert_int_equal(guest_note(&guest, 4, round), 4 * (200 + 101));
 		/* By way of another mapping: a JMP over nothing, one ADD, nothing. */
 		assert_int_equal(guest_note(&guest, 5, round), 49 + 33 + 49);
+		/* Not mapped between any two calls. */
+		assert_int_equal(guest_note(&guest, 6, round),
+		    101 + 101 + 200 + 150 + 200 + 101);
 	}
 	guest_free(&guest);
 }

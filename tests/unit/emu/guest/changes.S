@@ -1,13 +1,15 @@
 /*
  * Code that changes: written over in place, mapped elsewhere, two address spaces
- * with different code at one address, and code written over by way of another
- * mapping than the one that it runs in.
+ * with different code at one address, code written over by way of another
+ * mapping than the one that it runs in, and a page of the kernel's half that is not
+ * mapped for a while.
  */
 #include "start.inc"
 
 #define VA 0x800000
 #define PD 0x5000
 #define PT 0x7000
+#define KERNEL_VA (KERN + 0x3e002000)
 #define NEW_PML4 0x8000
 #define NEW_PDPT 0x9000
 #define NEW_PD 0xa000
@@ -40,6 +42,7 @@ round:	call over
 	call remap
 	call spaces
 	call alias
+	call absent
 	dec r13d
 	jnz round
 	ret
@@ -157,6 +160,45 @@ alias:	lea rsi, [rip + 1f]
 	mov rsi, r12
 	mov edi, 5
 	call note
+	ret
+
+	/* Calls the page at KERNEL_VA, which is mapped to \frame, and unmaps it again. */
+	.macro visit frame
+	mov qword ptr [rdi], \frame + 1
+	call here
+	mov qword ptr [rdi], 0
+	invlpg [rbx]
+	.endm
+
+absent:	mov rax, [KERN + 0x1ff8]
+	and eax, -4096
+	mov rdi, KERN
+	mov rax, [rdi + rax + 510 * 8]
+	and eax, -4096
+	mov qword ptr [rdi + rax + 0x1f0 * 8], PT + 7
+	mov rdi, KERN + PT + 2 * 8
+	mov rbx, KERNEL_VA
+	mov rsi, KERN + 0xa01000
+	mov ecx, 0
+	xor r12d, r12d
+	visit 0xa00000
+	visit 0xa00000
+	/* Another frame, and one that was written meanwhile. */
+	visit 0xa01000
+	mov byte ptr [rsi + 1], 150
+	visit 0xa01000
+	mov byte ptr [rsi + 1], 200
+	visit 0xa01000
+	visit 0xa00000
+	/* The test reads the code at the end. */
+	mov qword ptr [rdi], 0xa00001
+	mov rsi, r12
+	mov edi, 6
+	call note
+	ret
+	/* One place, so that the engine goes on from one block to the other. */
+here:	call rbx
+	add r12d, eax
 	ret
 
 	.data
