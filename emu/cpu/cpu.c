@@ -143,18 +143,12 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	cpu_set_limit(cpu, left);
 }
 
-/* The engine cannot go on: its own error, or the guest has left 64-bit mode. */
+/* The engine cannot go on. */
 static void
 end_by_engine(struct cpu *cpu)
 {
-	unsigned long long rip = cpu_rip(cpu);
-
-	if (engine_get(cpu->active, ENGINE_CR0) & CR0_PG)
-		cpu_end_run(cpu, CPU_OVER_ENGINE, "%s at 0x%llx",
-		    engine_text(cpu->active), rip);
-	else
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "CR0 without paging, at 0x%llx", rip);
+	cpu_end_run(cpu, CPU_OVER_ENGINE, "%s at 0x%llx",
+	    engine_text(cpu->active), (unsigned long long)cpu_rip(cpu));
 }
 
 static void

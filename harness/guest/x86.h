@@ -12,6 +12,8 @@
 #define CR0_TS       (UINT64_C(1) << 3)
 #define CR4_OSXSAVE  (UINT64_C(1) << 18)
 
+#define CPUID_XSAVE  (UINT32_C(1) << 26) /* leaf 1, ECX */
+
 #define RFLAGS_FIXED (UINT64_C(1) << 1)
 #define RFLAGS_TF    (UINT64_C(1) << 8)
 #define RFLAGS_IF    (UINT64_C(1) << 9)

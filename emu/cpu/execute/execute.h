@@ -72,6 +72,7 @@ void cpu_reset_debug_regs(struct cpu *cpu);
 void cpu_note_single_step(struct cpu *cpu);
 enum fault cpu_do_mov_dr(struct cpu *cpu);
 enum fault cpu_do_mov_cr8(struct cpu *cpu);
+enum fault cpu_do_mov_cr(struct cpu *cpu);
 
 /* xsave.c */
 enum fault cpu_do_xgetbv(struct cpu *cpu);

@@ -1,10 +1,17 @@
 /*
- * MOV to and from the debug registers and CR8.  Breakpoints are not modelled: DR7 that
+ * MOV to and from the debug registers and CR8, and to CR0 and CR4.  Breakpoints are not modelled: DR7 that
  * enables one is reported.
  */
 #include "emu/cpu/state.h"
 
+/* SDM vol. 3, 2.5 "Control Registers". */
+#define CR0_PE       TZ_BIT(0)
+#define CR0_ET       TZ_BIT(4)
+#define CR0_NW       TZ_BIT(29)
+#define CR0_CD       TZ_BIT(30)
+#define CR0_WRITABLE UINT64_C(0xe005002f)
 #define CR4_DE       TZ_BIT(3)
+#define CR4_PAE      TZ_BIT(5)
 #define CR8_PRIORITY UINT64_C(0xf)
 
 /* SDM vol. 3, 18.2.3 "Debug Status Register (DR6)", 18.2.4 "Debug Control Register". */
@@ -105,5 +112,78 @@ cpu_do_mov_cr8(struct cpu *cpu)
 		return FAULT_GP;
 	cpu->apic.tpr = (uint32_t)value << 4;
 	cpu_request_attention(cpu);
+	return FAULT_NONE;
+}
+
+/*
+ * The bits of CR4, each with the bit of CPUID that announces what it enables: any other is
+ * reserved on a processor of the machine.  SDM vol. 3, 2.5 "Control Registers".
+ */
+static const struct {
+	uint8_t bit, leaf, reg, feature; /* .reg: EAX, EBX, ECX, EDX */
+} cr4_bits[] = {
+	{ 2, 1, 3, 4 },   /* TSD */
+	{ 3, 1, 3, 2 },   /* DE */
+	{ 4, 1, 3, 3 },   /* PSE */
+	{ 5, 1, 3, 6 },   /* PAE */
+	{ 7, 1, 3, 13 },  /* PGE */
+	{ 8, 1, 3, 5 },   /* PCE: a processor with MSRs has RDPMC */
+	{ 9, 1, 3, 24 },  /* OSFXSR */
+	{ 10, 1, 3, 25 }, /* OSXMMEXCPT */
+	{ 16, 7, 1, 0 },  /* FSGSBASE */
+	{ 18, 1, 2, 26 }, /* OSXSAVE */
+};
+
+static uint64_t
+cr4_writable(struct cpu *cpu)
+{
+	const struct profile_cpu about = {
+		.apic_id = cpu->config.id,
+		.cpu_count = cpu->config.cpu_count,
+		.board = cpu->config.board,
+	};
+	uint64_t writable = 0;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(cr4_bits); i++) {
+		uint32_t out[4];
+
+		profile_cpuid(
+		    cpu->config.profile, &about, cr4_bits[i].leaf, 0, out);
+		if (out[cr4_bits[i].reg] >> cr4_bits[i].feature & 1)
+			writable |= TZ_BIT(cr4_bits[i].bit);
+	}
+	return writable;
+}
+
+/* Neither paging nor PAE can be left in 64-bit mode. */
+static bool
+is_control_valid(struct cpu *cpu, unsigned number, uint64_t value)
+{
+	if (number == 4)
+		return (value & ~cr4_writable(cpu)) == 0 && (value & CR4_PAE);
+	return value <= UINT32_MAX && (value & CR0_PE) && (value & CR0_PG) &&
+	    ((value & CR0_CD) || !(value & CR0_NW));
+}
+
+/* SDM vol. 2, "MOV - Move to/from Control Registers". */
+enum fault
+cpu_do_mov_cr(struct cpu *cpu)
+{
+	struct insn_special insn = operands(cpu);
+	uint64_t value;
+
+	TZ_ASSERT(insn.store && (insn.number == 0 || insn.number == 4));
+	if (cpu->mode.cpl != 0)
+		return FAULT_GP;
+	value = engine_get(cpu->active, (enum engine_reg)insn.gpr);
+	if (!is_control_valid(cpu, insn.number, value))
+		return FAULT_GP;
+	if (insn.number == 0)
+		engine_set(
+		    cpu->active, ENGINE_CR0, (value & CR0_WRITABLE) | CR0_ET);
+	else
+		engine_set(cpu->active, ENGINE_CR4, value);
+	cpu_select_code(cpu);
+	engine_keep_ring0(cpu->active);
 	return FAULT_NONE;
 }

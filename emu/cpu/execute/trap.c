@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#define CR4_TSD     TZ_BIT(2)
 #define CR4_PCE     TZ_BIT(8)
 #define CR4_OSXSAVE TZ_BIT(18)
 #define EFER_SCE    TZ_BIT(0)
@@ -88,9 +89,18 @@ do_cpuid(struct cpu *cpu)
 	return FAULT_NONE;
 }
 
+/* SDM vol. 2, "RDTSC". */
+static bool
+is_tsc_refused(struct cpu *cpu)
+{
+	return cpu->mode.cpl != 0 && (get(cpu, ENGINE_CR4) & CR4_TSD) != 0;
+}
+
 static enum fault
 do_rdtsc(struct cpu *cpu)
 {
+	if (is_tsc_refused(cpu))
+		return FAULT_GP;
 	set_edx_eax(cpu, cpu_tsc(cpu));
 	return FAULT_NONE;
 }
@@ -98,6 +108,8 @@ do_rdtsc(struct cpu *cpu)
 static enum fault
 do_rdtscp(struct cpu *cpu)
 {
+	if (is_tsc_refused(cpu))
+		return FAULT_GP;
 	set_edx_eax(cpu, cpu_tsc(cpu));
 	set(cpu, ENGINE_RCX, (uint32_t)cpu->msrs.tsc_aux);
 	return FAULT_NONE;
@@ -272,6 +284,8 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 		return cpu_do_float(cpu, fault_va);
 	case INSN_MOV_CR8:
 		return cpu_do_mov_cr8(cpu);
+	case INSN_MOV_CR:
+		return cpu_do_mov_cr(cpu);
 	case INSN_MOV_DR:
 		if (cpu->config.board)
 			return cpu_do_mov_dr(cpu);

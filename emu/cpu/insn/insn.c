@@ -110,7 +110,7 @@ classify_mov(const struct decoded *d)
 		return INSN_MOV_CR3;
 	case ZYDIS_REGISTER_CR0:
 	case ZYDIS_REGISTER_CR4:
-		return INSN_SYSTEM;
+		return INSN_MOV_CR;
 	default:
 		return INSN_PLAIN;
 	}
@@ -313,6 +313,15 @@ insn_cond_taken(
 	return condition_holds(d.insn.opcode & 15, regs->rflags);
 }
 
+static bool
+is_special_reg(const ZydisDecodedOperand *operand)
+{
+	return is_debug_reg(operand) ||
+	    (operand->type == ZYDIS_OPERAND_TYPE_REGISTER &&
+		ZydisRegisterGetClass(operand->reg.value) ==
+		    ZYDIS_REGCLASS_CONTROL);
+}
+
 struct insn_special
 insn_special_operands(const uint8_t *bytes, size_t count)
 {
@@ -320,7 +329,7 @@ insn_special_operands(const uint8_t *bytes, size_t count)
 	struct insn_special special;
 
 	TZ_ASSERT(insn_zydis_decode(bytes, count, &d));
-	special.store = is_debug_reg(&d.operand[0]) || is_cr8(&d.operand[0]);
+	special.store = is_special_reg(&d.operand[0]);
 	special.number = (unsigned)ZydisRegisterGetId(
 	    d.operand[special.store ? 0 : 1].reg.value);
 	special.gpr = (unsigned)ZydisRegisterGetId(

@@ -29,7 +29,7 @@ enum insn_class {
 	INSN_IRET,
 	INSN_SYSRET,
 	INSN_MOV_CR3,
-	INSN_SYSTEM, /* MOV to CR0 and CR4, LMSW, CLTS */
+	INSN_SYSTEM, /* LMSW, CLTS */
 	INSN_INVLPG,
 	INSN_STI,
 	INSN_POPF,
@@ -62,6 +62,7 @@ enum insn_class {
 	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
 	INSN_MOV_DR,        /* MOV to and from a debug register */
 	INSN_MOV_CR8,
+	INSN_MOV_CR, /* MOV to CR0 and CR4 */
 	INSN_CLI,    /* runs on the engine unless Event Trace exists */
 	INSN_ABSENT, /* from an extension that no profile announces:
 			       #UD */

@@ -112,10 +112,21 @@ load_tables(uint64_t *gdt)
 }
 
 static void
-load_registers(struct cpu *cpu)
+enable_xsave(void)
 {
 	uint64_t cr4;
 
+	if ((cpuid_read(1, 0).ecx & CPUID_XSAVE) == 0)
+		return;
+	__asm__ volatile("movq %%cr4, %0" : "=r"(cr4));
+	__asm__ volatile("movq %0, %%cr4" : : "r"(cr4 | CR4_OSXSAVE));
+	/* XCR0: x87 and SSE. */
+	__asm__ volatile("xsetbv" : : "c"(0), "a"(3), "d"(0) : "memory");
+}
+
+static void
+load_registers(struct cpu *cpu)
+{
 	wrmsr64(MSR_GS_BASE, (uintptr_t)cpu);
 	wrmsr64(MSR_KERNEL_GS_BASE, 0);
 	wrmsr64(MSR_FS_BASE, 0);
@@ -124,10 +135,7 @@ load_registers(struct cpu *cpu)
 	wrmsr64(MSR_LSTAR, (uintptr_t)syscall_entry);
 	wrmsr64(MSR_FMASK,
 	    RFLAGS_TF | RFLAGS_IF | RFLAGS_DF | RFLAGS_NT | RFLAGS_AC);
-	__asm__ volatile("movq %%cr4, %0" : "=r"(cr4));
-	__asm__ volatile("movq %0, %%cr4" : : "r"(cr4 | CR4_OSXSAVE));
-	/* XCR0: x87 and SSE. */
-	__asm__ volatile("xsetbv" : : "c"(0), "a"(3), "d"(0) : "memory");
+	enable_xsave();
 }
 
 void

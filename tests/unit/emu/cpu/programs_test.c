@@ -74,6 +74,31 @@ xsaves_and_xrstors_follow_their_rules(void **state)
 	guest_free(&guest);
 }
 
+/* SDM vol. 2, "MOV - Move to/from Control Registers"; vol. 3, 2.5 "Control Registers". */
+static void
+control_registers_take_what_the_processor_has(void **state)
+{
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("special", &options, &guest);
+	guest_assert_exit(&guest);
+	/* 4 of CR0, 8 of CR4; RDTSC with CR4.TSD, and both registers, in ring 3. */
+	assert_int_equal(guest_record_count(&guest, 0), 4 + 8 + 3 + 2);
+	for (size_t i = 0; i < 4 + 8 + 3; i++) {
+		assert_int_equal(guest_record(&guest, 0, i).vector, 13);
+		assert_int_equal(guest_record(&guest, 0, i).error, 0);
+	}
+	assert_int_equal(guest_record(&guest, 0, 15).vector, 0x30);
+	assert_int_equal(guest_record(&guest, 0, 16).vector, 0x30);
+	assert_int_equal(guest_note(&guest, 1, 0), 0);
+	assert_int_equal(guest_note(&guest, 1, 1), 0);
+	assert_int_equal(guest_note(&guest, 2, 0), 0xe004003b);
+	assert_int_equal(guest_note(&guest, 2, 1), 0x507bc);
+	guest_free(&guest);
+}
+
 /* XSTATE_BV, XCOMP_BV, FCW to FTW, MXCSR and its mask, ST0, XMM0 of an area. */
 static void
 expect_area(const struct guest *guest, uint64_t code, const uint64_t words[6])
@@ -141,6 +166,7 @@ main(int argc, char **argv)
 		    branches_to_the_next_instruction_keep_their_bits),
 		cmocka_unit_test(changed_code_is_seen_at_once),
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
+		cmocka_unit_test(control_registers_take_what_the_processor_has),
 		cmocka_unit_test(x87_and_sse_state_is_saved_and_restored),
 	};
 
