@@ -120,7 +120,7 @@ enum abi_op {
 	   is gone): of the branches of a process's task */
 	ABI_RECORDS = 20,
 	/* pid, pa, bytes: these records of branches are handed to user space, in the
-	   order of their recording; within one page */
+	   order of their recording; within one page.  0 bytes: there are none */
 	ABI_RECORDS_READ = 21,
 	ABI_SPACE = 22, /* pid, CR3: the process's address space from now on */
 	ABI_RECORDING =

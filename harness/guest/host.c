@@ -138,7 +138,10 @@ host_counter(uint64_t counter, uint64_t what, uint64_t value)
 void
 host_records_read(uint64_t pid, const void *records, uint64_t bytes)
 {
-	if (host_pages(ABI_RECORDS_READ, pid, (uintptr_t)records, bytes) != 0)
+	if (bytes == 0)
+		host_call(ABI_RECORDS_READ, pid, 0, 0, 0);
+	else if (host_pages(ABI_RECORDS_READ, pid, (uintptr_t)records, bytes) !=
+	    0)
 		kpanic("branch records at %p are not mapped", records);
 }
 

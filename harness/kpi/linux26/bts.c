@@ -242,6 +242,17 @@ do_get(struct task_struct *child, const struct linux_ptrace *call)
 	return error < 0 ? error : copy_record(raw, call->addr);
 }
 
+/* What was not read is given up. */
+static int
+do_clear(struct task_struct *child)
+{
+	int error = ds_clear_bts(child);
+
+	if (error >= 0)
+		tell_buffer(child);
+	return error;
+}
+
 /* Records before the write position; older ones behind it are cleared unread. */
 static int64_t
 do_drain(struct task_struct *child, const struct linux_ptrace *call)
@@ -285,7 +296,7 @@ ptrace_bts(struct task_struct *child, const struct linux_ptrace *call,
 	case PTRACE_BTS_GET:
 		return do_get(child, call);
 	case PTRACE_BTS_CLEAR:
-		return ds_clear_bts(child);
+		return do_clear(child);
 	case PTRACE_BTS_DRAIN:
 		return do_drain(child, call);
 	default:

@@ -52,16 +52,26 @@ cpu_id(unsigned pebs)
 	    (unsigned)smp_processor_id();
 }
 
-/* Tells the host whether the current CPU has a buffer; nothing is recorded yet. */
+/* Tells the host about the current CPU's buffer, which is empty. */
 static void
-tell_cpu(unsigned pebs, bool buffer)
+tell_buffer(unsigned pebs)
 {
 	const void *area = NULL;
 	size_t room = 0;
 
-	if (buffer && functions[pebs].end(NULL, &room) >= 0)
+	if (functions[pebs].end(NULL, &room) >= 0)
 		area = (const void *)(uintptr_t)rdmsr64(MSR_IA32_DS_AREA);
 	host_records(cpu_id(pebs), area, room);
+}
+
+/* Tells the host whether the current CPU has a buffer; nothing is recorded yet. */
+static void
+tell_cpu(unsigned pebs, bool buffer)
+{
+	if (buffer)
+		tell_buffer(pebs);
+	else
+		host_records(cpu_id(pebs), NULL, 0);
 	host_recording(cpu_id(pebs), false, false);
 }
 
@@ -210,6 +220,18 @@ read_cpu(const struct linux_ds *call)
 	return error < 0 ? error : (int64_t)count;
 }
 
+/* What was not read is given up. */
+static int
+reset(struct task_struct *task, const struct linux_ds *call)
+{
+	int error = call->value != 0 ? functions[call->pebs].clear(task)
+				     : functions[call->pebs].reset(task);
+
+	if (error >= 0 && task == NULL)
+		tell_buffer((unsigned)call->pebs);
+	return error;
+}
+
 static int64_t
 call_driver(
     struct task_struct *task, uint64_t what, const struct linux_ds *call)
@@ -235,8 +257,7 @@ call_driver(
 	case LINUX_DS_WRITE:
 		return write(task, call);
 	case LINUX_DS_RESET:
-		return call->value != 0 ? functions[call->pebs].clear(task)
-					: functions[call->pebs].reset(task);
+		return reset(task, call);
 	case LINUX_DS_GET_RESET:
 		result = ds_get_pebs_reset(task, &value);
 		return result < 0 ? result : (int64_t)value;

@@ -210,6 +210,27 @@ a_part_of_a_round_may_not(void **state)
 	assert_finding(&tape, "pid7: 2 records are missing in a reading");
 }
 
+/* A reading without records, where the buffer has some. */
+static void
+a_reading_of_nothing_is_judged(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape);
+	reading(&tape);
+	arrive(&tape, ON);
+	loop(&tape, 1);
+	depart(&tape);
+	reading(&tape);
+	verdict(&tape, &result);
+	assert_int_equal(result.finding_count, 1);
+	assert_non_null(strstr(result.findings[0].text,
+	    "pid7: 2 records are missing in a reading"));
+	verify_result_free(&result);
+}
+
 static void
 a_wrong_record_is_named(void **state)
 {
@@ -505,6 +526,7 @@ main(void)
 		cmocka_unit_test(what_was_executed_matches),
 		cmocka_unit_test(whole_rounds_may_be_missing),
 		cmocka_unit_test(a_part_of_a_round_may_not),
+		cmocka_unit_test(a_reading_of_nothing_is_judged),
 		cmocka_unit_test(a_wrong_record_is_named),
 		cmocka_unit_test(more_than_was_stored_is_found),
 		cmocka_unit_test(the_processor_is_compared_with_the_log),

@@ -462,6 +462,16 @@ note_process(struct records *records, const struct event *event)
 	stream->switches = event->c != 0;
 }
 
+/* A reading begins, or goes on in another page; it may be of no records. */
+static void
+begin_reading(struct records *records, const struct event *event)
+{
+	struct stream *stream = find_id(records, event->a);
+
+	if (stream != NULL && stream->room != 0)
+		stream->reading = true;
+}
+
 static void
 replay_event(struct records *records, const struct event *event,
     const struct event **reading)
@@ -470,9 +480,10 @@ replay_event(struct records *records, const struct event *event,
 		note_process(records, event);
 	else if (event->kind == EVENT_RECORDS)
 		note_buffer(records, event);
-	else if (event->kind == EVENT_RECORDS_READ)
+	else if (event->kind == EVENT_RECORDS_READ) {
 		*reading = event;
-	else if (event->kind == EVENT_RECORD_READ)
+		begin_reading(records, event);
+	} else if (event->kind == EVENT_RECORD_READ)
 		note_read(records, event, *reading);
 	else if (event->kind == EVENT_BTS_RECORD ||
 	    event->kind == EVENT_BTS_LOST)
