@@ -143,7 +143,7 @@ again() {
 	wait $process 2>/dev/null
 	code=$?
 }
-for signal in INT TERM KILL; do
+for signal in INT KILL; do
 	rm -rf again
 	again $signal
 	lines=$(wc -l <again/results.jsonl)
@@ -180,14 +180,16 @@ expect 0 "1 mutants: 0 killed, 1 survived" 0 mutate grab/grab-give \
 only=core/config.c:caps_decode:negate-condition:1
 only=$only,core/session/session.c:op_get_buffer_config:delete-assignment:1
 only=$only,core/buffer/capture.c:capture_decode:delete-field:4
-expect 0 "" 0 mutate insntrace/it-load --only $only --kinds cpu --budget 100 -o answers
+expect 0 "" 0 mutate insntrace/it-load --only $only --kinds cpu --budget 100 --no-faults \
+    -o answers
 has answers/results.jsonl '"operator":"negate-condition"' '"check":"valid-refused"'
 has answers/results.jsonl '"operator":"delete-assignment"' '"check":"valid-refused"'
 has answers/results.jsonl '"operator":"delete-field"' '"check":"wrong-answer"'
 
 # What a processor lacks the driver has to refuse.
 only=core/config.c:PT0_EBX_CR3:constant-up:2
-expect 0 "" 0 mutate insntrace --only $only --kinds cpu --budget 1500 -o processors
+expect 0 "" 0 mutate insntrace --only $only --kinds cpu --budget 1500 --no-faults \
+    -o processors
 has processors/results.jsonl '"class":"killed"' '"subject":"insntrace@' \
     ',profile-alderlake-n,no-cr3='
 

@@ -67,7 +67,7 @@ done
 
 # It works: every schedule with one NMI or switch, a trace that is right, its own test.
 expect 0 '"kind":"summary"' 0 explore x --drivers drivers --no-sequences --kinds nmi,cpu \
-    --require-exhaustive --no-pages --progress none --json
+    --budget 18000 --require-exhaustive --no-pages --progress none --json
 [ "$(grep -o '"failing":0,"how":"exhaustive",[^}]*"what":"depth 1, ' stdout | wc -l)" = 5 ] ||
     { complain "not all scenarios pass"; cat stdout; }
 [ -s stderr ] && { complain "x: warnings"; cat stderr; }
