@@ -64,7 +64,7 @@ take_counters(struct counters *counters, size_t index)
 
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
 		if (owned->by_process || owned->cpu == cpu)
-			counters->cpu[cpu].owner[owned->number] = index;
+			counters->cpu[cpu].use[owned->number].owner = index;
 }
 
 /* ID as hwpmc(4) makes it: row 0 is the TSC, then all counters of a CPU. */
@@ -129,9 +129,8 @@ note_value(struct counters *counters, struct owned *owned, uint64_t value)
 
 	result->values++;
 	if (!owned->by_process && owned->cpu < BUNDLE_CPUS_MAX &&
-	    counters->cpu[owned->cpu].since[owned->number].read)
-		total =
-		    counters->cpu[owned->cpu].since[owned->number].read_total;
+	    counters->cpu[owned->cpu].use[owned->number].read)
+		total = counters->cpu[owned->cpu].use[owned->number].read_total;
 	if (result->unknown)
 		return;
 	/* A slice may have ended between the reading and its return. */
@@ -189,7 +188,7 @@ note_counter(struct counters *counters, const struct event *event)
 	}
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)
-			counters->cpu[cpu].since[i].read = false;
+			counters->cpu[cpu].use[i].read = false;
 	for (size_t i = 0; i < counters->owned_count; i++)
 		counters->owned[i].ended = false;
 }
@@ -301,7 +300,7 @@ start(struct counters *counters, struct verify_work *work)
 		counter_unit_start(&own->unit, profile);
 		own->thread = SIZE_MAX;
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)
-			own->owner[i] = COUNTERS_NO_OWNER;
+			own->use[i].owner = COUNTERS_NO_OWNER;
 	}
 	return true;
 }

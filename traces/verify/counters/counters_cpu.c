@@ -42,19 +42,19 @@ is_compared(const struct counters_cpu *own, unsigned i)
 static struct owned *
 owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
 {
-	return own->owner[i] == COUNTERS_NO_OWNER
+	return own->use[i].owner == COUNTERS_NO_OWNER
 	    ? NULL
-	    : &counters->owned[own->owner[i]];
+	    : &counters->owned[own->use[i].owner];
 }
 
 /* A later one during the skid is dropped: the first has masked the LVT entry. */
 static void
 raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
-	if (own->pmi_due && insns <= own->pmi_at)
+	if (own->nmi.due && insns <= own->nmi.due_at)
 		return;
-	own->pmi_due = true;
-	own->pmi_at = insns + own->unit.profile->uarch->pmi_skid_insns;
+	own->nmi.due = true;
+	own->nmi.due_at = insns + own->unit.profile->uarch->pmi_skid_insns;
 }
 
 static void
@@ -70,9 +70,9 @@ add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 	own->overflows[own->overflow_count++] = (struct overflow){ i, at };
 	if ((own->unit.pebs >> i & 1) != 0)
 		return;
-	own->pending |= UINT32_C(1) << i;
-	own->overflowed_at[i] = at;
-	own->overflowed_nmis[i] = own->nmis;
+	own->nmi.pending |= UINT32_C(1) << i;
+	own->use[i].overflowed_at = at;
+	own->use[i].overflowed_nmis = own->nmi.count;
 	if (own->unit.counter[i].interrupts)
 		raise_pmi(own, at);
 }
@@ -171,7 +171,7 @@ count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		struct owned *owned = owner_of(counters, own, i);
 
-		own->since[i].events += events[i];
+		own->use[i].events += events[i];
 		if (owned != NULL && !owned->by_process)
 			owned->total += events[i];
 	}
@@ -196,23 +196,23 @@ judge_nmi(
     struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
-	uint64_t due = own->pmi_at;
+	uint64_t due = own->nmi.due_at;
 
-	if (!own->pmi_due) {
+	if (!own->nmi.due) {
 		differ(counters, cpu,
 		    "an NMI at instruction %" PRIu64 " without an overflow",
 		    piece->before);
 		return;
 	}
-	own->pmi_due = false;
+	own->nmi.due = false;
 	/* HLT ends the skid; NMIs wait for the IRET of the one before. */
 	if (own->halted_at != 0 && own->halted_at < due &&
 	    own->halted_at >= due - own->unit.profile->uarch->pmi_skid_insns)
 		due = own->halted_at;
-	if (own->unblocked > due)
-		due = own->unblocked;
+	if (own->nmi.unblocked > due)
+		due = own->nmi.unblocked;
 	/* Rounds of a REP are instructions of the skid. */
-	own->early = piece->before < due;
+	own->nmi.early = piece->before < due;
 	if (piece->before > due)
 		differ(counters, cpu,
 		    "the NMI of an overflow came after %" PRIu64
@@ -227,14 +227,14 @@ take_nmi(
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	judge_nmi(counters, cpu, piece);
-	own->nmi = true;
-	own->nmis++;
-	own->nmi_piece = *piece;
-	own->sampled = 0;
-	own->ran = 0;
+	own->nmi.runs = true;
+	own->nmi.count++;
+	own->nmi.piece = *piece;
+	own->nmi.sampled = 0;
+	own->nmi.ran = 0;
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		if (own->unit.counter[i].running)
-			own->ran |= UINT32_C(1) << i;
+			own->nmi.ran |= UINT32_C(1) << i;
 }
 
 /* The handler has ended: if a sample is missing, its counter does not go on. */
@@ -243,28 +243,30 @@ leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 
-	own->nmi = false;
-	own->unblocked = retired;
-	own->after_early = own->early;
-	own->early = false;
+	own->nmi.runs = false;
+	own->nmi.unblocked = retired;
+	own->nmi.after_early = own->nmi.early;
+	own->nmi.early = false;
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		struct owned *owned = owner_of(counters, own, i);
 		uint32_t bit = UINT32_C(1) << i;
 
-		if ((own->sampled & bit) != 0 && !own->unit.counter[i].running)
-			own->dues[own->due_of[i]].no_room = true;
-		if ((own->taken & bit) != 0)
+		if ((own->nmi.sampled & bit) != 0 &&
+		    !own->unit.counter[i].running)
+			own->dues[own->use[i].due].no_room = true;
+		if ((own->nmi.taken & bit) != 0)
 			counters_result(counters, owned)->off++;
 		/* One that ran and has overflowed must have been sampled. */
-		if (((own->pending | own->taken) & own->ran & bit) != 0 &&
+		if (((own->nmi.pending | own->nmi.taken) & own->nmi.ran &
+			bit) != 0 &&
 		    owned != NULL && owned->samples && owned->started &&
-		    own->overflowed_at[i] < own->nmi_piece.before)
+		    own->use[i].overflowed_at < own->nmi.piece.before)
 			counters_tell(counters, owned,
 			    "no sample was taken of its overflow at "
 			    "instruction %" PRIu64 " of cpu%u",
-			    own->overflowed_at[i], cpu);
+			    own->use[i].overflowed_at, cpu);
 	}
-	own->taken = 0;
+	own->nmi.taken = 0;
 }
 
 static void
@@ -279,7 +281,7 @@ take_event(
 	if (piece->cpl != 3)
 		return;
 	if (piece->vector == 2)
-		own->nmi_piece.next =
+		own->nmi.piece.next =
 		    own->thread; /* its thread: see sample() */
 	user_threads_leave(&counters->threads, own->thread, piece->rip);
 	if (piece->vector != 2)
@@ -292,12 +294,12 @@ take_insns(
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 
-	if (own->after_early && piece->last != CODE_REP)
+	if (own->nmi.after_early && piece->last != CODE_REP)
 		differ(counters, cpu,
 		    "an NMI came before the skid of its overflow was over, at "
 		    "instruction %" PRIu64,
 		    piece->before);
-	own->after_early = false;
+	own->nmi.after_early = false;
 	count(counters, cpu, piece);
 	own->last_ip = insn_piece_ip(&own->flow, piece, piece->count - 1);
 	if (piece->cpl == 3)
@@ -306,7 +308,7 @@ take_insns(
 		own->thread = SIZE_MAX;
 	if (piece->last == CODE_HLT)
 		own->halted_at = own->flow.retired;
-	if (piece->last == CODE_IRET && own->nmi)
+	if (piece->last == CODE_IRET && own->nmi.runs)
 		leave_nmi(counters, cpu, own->flow.retired);
 }
 
@@ -334,19 +336,19 @@ counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
 static void
 sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
-	const struct insn_piece *at = &own->nmi_piece;
+	const struct insn_piece *at = &own->nmi.piece;
 	struct due *due;
 
 	if (!GROW(own->dues, own->due_room, own->due_count + 1)) {
 		counters->no_memory = true;
 		return;
 	}
-	own->sampled |= UINT32_C(1) << i;
-	own->taken &= ~(UINT32_C(1) << i);
-	own->due_of[i] = own->due_count;
+	own->nmi.sampled |= UINT32_C(1) << i;
+	own->nmi.taken &= ~(UINT32_C(1) << i);
+	own->use[i].due = own->due_count;
 	due = &own->dues[own->due_count++];
-	*due = (struct due){ .owner = own->owner[i],
-		.overflow = own->overflowed_at[i],
+	*due = (struct due){ .owner = own->use[i].owner,
+		.overflow = own->use[i].overflowed_at,
 		.rip = at->rip,
 		.pid = counters_pid_of(counters, at->cr3),
 		.user = at->cpl != 0 };
@@ -362,13 +364,13 @@ pass_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 	const struct owned *owned = owner_of(counters, own, i);
 
 	counters_result(counters, owned)->off++;
-	if (own->overflowed_nmis[i] != own->nmis ||
-	    own->flow.retired <= own->overflowed_at[i] +
+	if (own->use[i].overflowed_nmis != own->nmi.count ||
+	    own->flow.retired <= own->use[i].overflowed_at +
 		    own->unit.profile->uarch->pmi_skid_insns)
 		return;
 	counters_tell(counters, owned,
 	    "no NMI came for its overflow at instruction %" PRIu64,
-	    own->overflowed_at[i]);
+	    own->use[i].overflowed_at);
 }
 
 /* P6 has no status: an overflow is seen in the counter, until that is written. */
@@ -385,14 +387,14 @@ take_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 	const struct owned *owned = owner_of(counters, own, i);
 	uint32_t bit = UINT32_C(1) << i;
 
-	if ((own->pending & bit) == 0)
+	if ((own->nmi.pending & bit) == 0)
 		return;
-	own->pending &= ~bit;
+	own->nmi.pending &= ~bit;
 	if (owned == NULL || !owned->samples)
 		return;
 	counters_result(counters, owned)->overflows++;
-	if (own->nmi)
-		own->taken |= bit;
+	if (own->nmi.runs)
+		own->nmi.taken |= bit;
 	else
 		pass_overflow(counters, own, i);
 }
@@ -415,12 +417,12 @@ clear_status(
 static void
 restart(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
-	own->since[i].events = 0;
-	own->since[i].ended = false;
-	own->since[i].pid = counters_pid_of(counters, own->flow.cr3);
+	own->use[i].events = 0;
+	own->use[i].ended = false;
+	own->use[i].pid = counters_pid_of(counters, own->flow.cr3);
 	if (!has_status(own))
 		take_overflow(counters, own, i);
-	if (own->nmi && (own->taken >> i & 1) != 0)
+	if (own->nmi.runs && (own->nmi.taken >> i & 1) != 0)
 		sample(counters, own, i);
 }
 
@@ -444,17 +446,17 @@ end_slice(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
 	struct owned *owned = owner_of(counters, own, i);
 
-	if (own->unit.counter[i].running || own->since[i].ended)
+	if (own->unit.counter[i].running || own->use[i].ended)
 		return;
-	own->since[i].ended = true;
+	own->use[i].ended = true;
 	if (!GROW(owned->slices, owned->slice_room, owned->slice_count + 1)) {
 		counters->no_memory = true;
 		return;
 	}
-	owned->slices[owned->slice_count++] = (struct slice){ own->since[i].pid,
-		own->since[i].events, false };
+	owned->slices[owned->slice_count++] = (struct slice){ own->use[i].pid,
+		own->use[i].events, false };
 	owned->before = owned->total;
-	owned->total += own->since[i].events;
+	owned->total += own->use[i].events;
 	owned->ended = true;
 }
 
@@ -474,8 +476,8 @@ counters_note_read(
 	if (owned != NULL && owned->by_process)
 		end_slice(counters, own, (unsigned)number);
 	else if (owned != NULL) {
-		own->since[number].read = true;
-		own->since[number].read_total = owned->total;
+		own->use[number].read = true;
+		own->use[number].read_total = owned->total;
 	}
 	if (!is_compared(own, (unsigned)number))
 		return;
@@ -586,7 +588,7 @@ counters_finish_cpu(struct counters *counters, unsigned cpu)
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
 		const struct owned *owned = owner_of(counters, own, i);
 
-		if ((own->pending >> i & 1) == 0 || owned == NULL ||
+		if ((own->nmi.pending >> i & 1) == 0 || owned == NULL ||
 		    !owned->samples)
 			continue;
 		counters_result(counters, owned)->overflows++;

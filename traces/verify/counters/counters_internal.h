@@ -48,17 +48,41 @@ struct owned {
 	size_t result; /* index of its struct verify_counter */
 };
 
+/* What a CPU's counter has done for its owner. */
+struct counter_use {
+	size_t owner; /* index, or COUNTERS_NO_OWNER */
+	/* Events since the counter was written, and when it was read last. */
+	uint64_t events, pid;
+	bool ended;
+	bool read;           /* since the last thing that user space did */
+	uint64_t read_total; /* of its owner */
+	/* Its last overflow: instructions that had retired, and NMIs that had come. */
+	uint64_t overflowed_at, overflowed_nmis;
+	size_t due; /* of the NMI that runs, in .dues */
+};
+
+/* The NMIs of a CPU: the one that is due, the one whose handler runs. */
+struct counters_nmi {
+	uint64_t count;
+	bool due;
+	uint64_t due_at; /* instructions that will have retired when it comes */
+	uint64_t unblocked; /* after the IRET of the last one */
+	bool runs;
+	bool early; /* it came in a REP: the next instruction is one */
+	bool after_early;
+	struct insn_piece piece; /* where it came */
+	/* Counters, one bit each. */
+	uint32_t pending; /* overflows that nobody has seen */
+	uint32_t taken;   /* overflows whose status this one has cleared */
+	uint32_t ran;     /* they ran when it came */
+	uint32_t sampled;
+};
+
 struct counters_cpu {
 	struct insn_flow flow;
 	struct counter_unit unit;
-	size_t owner[COUNTER_COUNT]; /* index, or COUNTERS_NO_OWNER */
-	/* Events since the counter was written, and when it was read last. */
-	struct {
-		uint64_t events, pid;
-		bool ended;
-		uint64_t read_total; /* of its owner */
-		bool read; /* since the last thing that user space did */
-	} since[COUNTER_COUNT];
+	struct counter_use use[COUNTER_COUNT];
+	struct counters_nmi nmi;
 	/* Overflows that the CPU must have reported. */
 	size_t overflow_count, overflow_room;
 	struct overflow {
@@ -72,25 +96,10 @@ struct counters_cpu {
 		uint64_t insns, ip;
 		uint32_t counters;
 	} * samples;
-	uint64_t overflowed_at[COUNTER_COUNT];
-	uint64_t overflowed_nmis[COUNTER_COUNT]; /* .nmis then */
-	uint64_t nmis;
-	uint32_t taken;   /* overflows whose status this NMI has cleared */
-	uint32_t pending; /* overflows that nobody has seen */
-	bool pmi_due;
-	uint64_t pmi_at; /* instructions that will have retired when it comes */
-	uint64_t halted_at; /* after the last HLT */
-	uint64_t unblocked; /* after the IRET of the last NMI */
-	bool nmi;           /* its handler runs */
-	bool early;         /* it came in a REP: the next instruction is one */
-	bool after_early;
-	struct insn_piece nmi_piece;
-	uint32_t ran; /* counters that ran when it came */
-	uint32_t sampled;
-	size_t due_of[COUNTER_COUNT]; /* of .sampled, in .dues */
 	size_t due_count, due_room;
-	struct due *dues; /* in order */
-	size_t thread;    /* in ring 3; SIZE_MAX: none */
+	struct due *dues;   /* in order */
+	size_t thread;      /* in ring 3; SIZE_MAX: none */
+	uint64_t halted_at; /* after the last HLT */
 	uint64_t last_cr3;
 	uint64_t last_ip; /* of the last instruction that retired */
 	bool differs;
