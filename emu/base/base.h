@@ -45,6 +45,7 @@ tz_is_canonical(uint64_t v)
 /* The exception that an access raises in the guest; FAULT_NONE is success. */
 enum fault {
 	FAULT_NONE,
+	FAULT_DB, /* #DB */
 	FAULT_UD, /* #UD */
 	FAULT_NM, /* #NM */
 	FAULT_GP, /* #GP(0) */

@@ -1,8 +1,8 @@
 /*
  * Accesses to MSRs and I/O ports that nothing models, each with its first place.  In
  * a booted kernel they do not end the run: an unknown MSR is #GP, an unknown port
- * reads as all ones and ignores what is written.  Likewise breakpoints: DR7 reads as it
- * was written, and nothing else happens.
+ * reads as all ones and ignores what is written.  Likewise breakpoints of I/O:
+ * DR7 reads as it was written, and nothing else happens.
  */
 #ifndef TOPAZ_EMU_BOARD_UNKNOWN_H
 #define TOPAZ_EMU_BOARD_UNKNOWN_H
@@ -16,7 +16,7 @@ enum unknown_access {
 	UNKNOWN_WRMSR,
 	UNKNOWN_IN,
 	UNKNOWN_OUT,
-	UNKNOWN_MOV_DR, /* a breakpoint that is enabled */
+	UNKNOWN_MOV_DR, /* a breakpoint of I/O that is enabled */
 };
 
 struct unknown {

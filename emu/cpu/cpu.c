@@ -230,6 +230,10 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 			cpu_debug_store_fault(cpu);
 			continue;
 		}
+		if (cpu->debug_regs.hits != 0) {
+			cpu_data_breakpoint(cpu);
+			continue;
+		}
 		cpu_fire_timer(cpu, cpu_cycles(cpu));
 		set_limit(cpu, limit_cycles);
 		if (take_interrupt(cpu))

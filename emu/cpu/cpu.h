@@ -68,7 +68,7 @@ struct cpu_port {
 	 * True: it is #GP; false: it ends the run. */
 	bool (*unknown_msr)(
 	    void *arg, unsigned cpu, bool write, uint32_t msr, uint64_t value);
-	/* MOV of VALUE to DR7 enables breakpoints, which are not modelled. */
+	/* MOV of VALUE to DR7 enables a breakpoint of I/O, which is not modelled. */
 	void (*breakpoint)(void *arg, unsigned cpu, uint64_t value);
 	void (*over)(
 	    void *arg, unsigned cpu, enum cpu_over why, const char *text);

@@ -430,14 +430,26 @@ is_stack_fault(struct cpu *cpu, uint64_t rip)
 		!tz_is_canonical(memory.va + memory.bytes - 1));
 }
 
-void
-cpu_single_step(struct cpu *cpu)
+static void
+debug_trap(struct cpu *cpu, bool stepped)
 {
 	uint64_t rip = cpu_rip(cpu);
 
-	cpu_note_single_step(cpu);
+	cpu_note_debug_trap(cpu, stepped);
 	cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_DB, rip, 0);
 	cpu_deliver(cpu, VECTOR_DB, DELIVER_FAULT, 0, rip);
+}
+
+void
+cpu_single_step(struct cpu *cpu)
+{
+	debug_trap(cpu, true);
+}
+
+void
+cpu_data_breakpoint(struct cpu *cpu)
+{
+	debug_trap(cpu, false);
 }
 
 void
@@ -451,6 +463,8 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	bool stepped = vector == VECTOR_DB && !cpu_is_rep_again(block, rip);
 	uint64_t error = 0;
 
+	if (vector != VECTOR_DB)
+		cpu->debug_regs.hits = 0; /* the instruction has not retired */
 	if (take_software_interrupt(cpu, rip, vector))
 		return;
 	if (block->insns > 0 &&
@@ -492,6 +506,7 @@ void
 cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va)
 {
 	static const uint8_t vectors[] = {
+		[FAULT_DB] = VECTOR_DB,
 		[FAULT_UD] = 6,
 		[FAULT_NM] = 7,
 		[FAULT_GP] = VECTOR_GP,
@@ -501,6 +516,7 @@ cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va)
 	uint64_t error = 0;
 
 	TZ_ASSERT(fault != FAULT_NONE);
+	cpu->debug_regs.hits = 0; /* the instruction has not retired */
 	if (fault == FAULT_PF) {
 		engine_set(cpu->active, ENGINE_CR2, va);
 		error = page_fault_code(cpu, rip, va, false);

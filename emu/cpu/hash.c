@@ -86,13 +86,11 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 		pt_unit_hash(cpu->unit),
 	};
 
-	if (cpu->config.board) {
-		uint64_t board[] = { XXH3_64bits(words, sizeof(words)),
-			XXH3_64bits(&cpu->board_msrs, sizeof(cpu->board_msrs)),
-			XXH3_64bits(
-			    &cpu->debug_regs, sizeof(cpu->debug_regs)) };
+	uint64_t all[] = { XXH3_64bits(words, sizeof(words)),
+		XXH3_64bits(&cpu->debug_regs, sizeof(cpu->debug_regs)),
+		cpu->config.board
+		    ? XXH3_64bits(&cpu->board_msrs, sizeof(cpu->board_msrs))
+		    : 0 };
 
-		return XXH3_64bits(board, sizeof(board));
-	}
-	return XXH3_64bits(words, sizeof(words));
+	return XXH3_64bits(all, sizeof(all));
 }

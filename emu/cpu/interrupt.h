@@ -82,6 +82,8 @@ void cpu_exception(struct cpu *cpu, unsigned vector);
  * vol. 3, 18.3.1.4 "Single-Step Exception Condition".
  */
 void cpu_single_step(struct cpu *cpu);
+/* The trap after an instruction that has hit breakpoints on data: .debug_regs.hits. */
+void cpu_data_breakpoint(struct cpu *cpu);
 /* Delivers the pending page fault of the Debug Store. */
 void cpu_debug_store_fault(struct cpu *cpu);
 /* An instruction at RIP that the CPU executes itself has raised FAULT. */

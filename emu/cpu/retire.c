@@ -32,8 +32,8 @@ must_stop(struct cpu *cpu)
 	if (cpu->counters.due_insns <= cpu_count_insns(cpu))
 		return true;
 	if (cpu->stop.over || cpu->trace.stopped || cpu->debug_store.faulted ||
-	    cpu->code.forget_count > 0 || cpu_can_take_nmi(cpu) ||
-	    cpu_is_at_stop(cpu))
+	    cpu->debug_regs.hits != 0 || cpu->code.forget_count > 0 ||
+	    cpu_can_take_nmi(cpu) || cpu_is_at_stop(cpu))
 		return true;
 	if (cpu->mode.place != PLACE_BOUNDARY)
 		return false;

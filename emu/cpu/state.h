@@ -70,8 +70,11 @@ struct cpu {
 	    *resting_log;     /* log.c: rests while TraceEn is 0, or NULL */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
-	struct cpu_board_msrs board_msrs;   /* execute/board_msr.c */
-	struct cpu_debug_regs debug_regs;   /* execute/special_reg.c */
+	struct cpu_board_msrs board_msrs; /* execute/board_msr.c */
+	struct cpu_debug_regs debug_regs; /* execute/special_reg.c */
+	/* execute/breakpoint.c: instructions that had retired when RFLAGS.RF was first seen,
+	 * and 1; 0: it is 0. */
+	uint64_t resumed;
 	struct cpu_counters counters;       /* counters.c: what pmu was told */
 	struct cpu_debug_store debug_store; /* debug_store.c */
 	struct cpu_audit audit;       /* access/audit.c: loads and stores */

@@ -87,6 +87,10 @@ cpu_step(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 		if (cpu_is_observed(cpu, va, va + 1))
 			report(cpu, cpu->block);
 	}
+	if (cpu_has_breakpoints(cpu) && cpu_meets_breakpoint(cpu, va, size)) {
+		cpu_stop_before(cpu, va, INSN_BREAKPOINT, (uint8_t)size);
+		return;
+	}
 	if (cpu->block->has_sites)
 		cpu_site(uc, va, size, cpu);
 }

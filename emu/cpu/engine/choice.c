@@ -30,12 +30,12 @@ cpu_is_observed(const struct cpu *cpu, uint64_t begin, uint64_t end)
 
 /*
  * The step engine counts down to a late NMI, even a blocked one, and to the
- * instruction at which an overflow is over.
+ * instruction at which an overflow is over; and it looks for breakpoints.
  */
 static bool
-is_counting_down(const struct cpu *cpu)
+needs_each_insn(const struct cpu *cpu)
 {
-	return cpu->engines.step_left > 0 ||
+	return cpu->engines.step_left > 0 || cpu_has_breakpoints(cpu) ||
 	    (cpu->interrupts.nmis > 0 && cpu->interrupts.nmi_wait > 0) ||
 	    pt_unit_overflows(cpu->unit);
 }
@@ -48,7 +48,7 @@ wants_step(struct cpu *cpu)
 
 	if (cpu_until_look(cpu) <= STOP_NEAR_INSNS)
 		cpu->engines.step_left = cpu_until_look(cpu);
-	if (is_counting_down(cpu))
+	if (needs_each_insn(cpu))
 		return true;
 	if (cpu->observer.stepping == CPU_STEPPING_NONE)
 		return false;
@@ -84,7 +84,7 @@ cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
 
 	if (cpu->engines.stepper == NULL)
 		return false;
-	step = is_counting_down(cpu) || cpu_until_look(cpu) < block->insns ||
+	step = needs_each_insn(cpu) || cpu_until_look(cpu) < block->insns ||
 	    block->wary ||
 	    cpu_is_observed(cpu, block->va, block->va + block->size);
 	/* Step through the whole block, so that the next choice is not the block

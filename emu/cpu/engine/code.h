@@ -108,6 +108,9 @@ bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
 /* hook.c */
 /* The engine's callback before an instruction that it must not run by itself. */
 void cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg);
+/* Stops the engine before the instruction of LENGTH bytes at VA; cpu_trap() goes on. */
+void cpu_stop_before(
+    struct cpu *cpu, uint64_t va, enum insn_class class, uint8_t length);
 /* True if an operand in block.wide is not where the engine runs BLOCK right. */
 bool cpu_has_misplaced(struct cpu *cpu, const struct block *block);
 /*

@@ -137,6 +137,19 @@ is_harmless(struct cpu *cpu, uint64_t va, const struct block_insn *insn)
 	}
 }
 
+void
+cpu_stop_before(
+    struct cpu *cpu, uint64_t va, enum insn_class class, uint8_t length)
+{
+	cpu_cut_block(cpu, va);
+	if (cpu->exec_log != NULL)
+		exec_log_cut(cpu->exec_log, va);
+	cpu->trap.pending = true;
+	cpu->trap.rip = va;
+	cpu->trap.insn = (struct insn){ .class = class, .length = length };
+	engine_stop(cpu->active, va);
+}
+
 /* The next instruction is one that the machine executes, or a branch to check. */
 void
 cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
@@ -159,14 +172,5 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 			look_at_branch(cpu, va, insn->length);
 		return;
 	}
-	cpu_cut_block(cpu, va);
-	if (cpu->exec_log != NULL)
-		exec_log_cut(cpu->exec_log, va);
-	cpu->trap.pending = true;
-	cpu->trap.rip = va;
-	cpu->trap.insn = (struct insn){
-		.class = (enum insn_class)insn->class,
-		.length = insn->length,
-	};
-	engine_stop(cpu->active, va);
+	cpu_stop_before(cpu, va, (enum insn_class)insn->class, insn->length);
 }

@@ -43,6 +43,8 @@ struct cpu_board_msrs {
 /* Of a CPU of a board; others execute no MOV to a debug register.  Owner: special_reg.c. */
 struct cpu_debug_regs {
 	uint64_t dr[4], dr6, dr7;
+	/* breakpoint.c: those on data that the instruction before has hit, as in DR6. */
+	uint64_t hits;
 };
 
 #define MSR_EFER 0xc0000080u
@@ -68,11 +70,20 @@ enum fault cpu_do_cli(struct cpu *cpu);
 
 /* special_reg.c */
 void cpu_reset_debug_regs(struct cpu *cpu);
-/* DR6.BS: the debug exception is a single-step trap. */
-void cpu_note_single_step(struct cpu *cpu);
+/* The debug exception is a trap: of breakpoints on data, and, if STEPPED, of RFLAGS.TF. */
+void cpu_note_debug_trap(struct cpu *cpu, bool stepped);
 enum fault cpu_do_mov_dr(struct cpu *cpu);
 enum fault cpu_do_mov_cr8(struct cpu *cpu);
 enum fault cpu_do_mov_cr(struct cpu *cpu);
+
+/* breakpoint.c: one is enabled; one of I/O, which is not modelled. */
+bool cpu_has_breakpoints(const struct cpu *cpu);
+bool cpu_has_port_breakpoints(const struct cpu *cpu);
+/*
+ * Before the instruction of SIZE bytes at VA, or its next iteration, runs: true if it is
+ * #DB instead.  Otherwise .hits is what it will hit.
+ */
+bool cpu_meets_breakpoint(struct cpu *cpu, uint64_t va, uint32_t size);
 
 /* xsave.c */
 enum fault cpu_do_xgetbv(struct cpu *cpu);

@@ -1,6 +1,5 @@
 /*
- * MOV to and from the debug registers and CR8, and to CR0 and CR4.  Breakpoints are not modelled: DR7 that
- * enables one is reported.
+ * MOV to and from the debug registers and CR8, and to CR0 and CR4.
  */
 #include "emu/cpu/state.h"
 
@@ -17,10 +16,11 @@
 /* SDM vol. 3, 18.2.3 "Debug Status Register (DR6)", 18.2.4 "Debug Control Register". */
 #define DR6_FIXED    UINT64_C(0xffff0ff0)
 #define DR6_WRITABLE UINT64_C(0x0000e00f)
+#define DR6_BD       TZ_BIT(13)
 #define DR6_BS       TZ_BIT(14)
 #define DR7_FIXED    UINT64_C(0x00000400)
 #define DR7_WRITABLE UINT64_C(0xffff23ff)
-#define DR7_ENABLES  UINT64_C(0x000020ff) /* L, G and GD */
+#define DR7_GD       TZ_BIT(13)
 
 void
 cpu_reset_debug_regs(struct cpu *cpu)
@@ -30,9 +30,12 @@ cpu_reset_debug_regs(struct cpu *cpu)
 }
 
 void
-cpu_note_single_step(struct cpu *cpu)
+cpu_note_debug_trap(struct cpu *cpu, bool stepped)
 {
-	cpu->debug_regs.dr6 |= DR6_BS;
+	struct cpu_debug_regs *regs = &cpu->debug_regs;
+
+	regs->dr6 |= regs->hits | (stepped ? DR6_BS : 0);
+	regs->hits = 0;
 }
 
 static struct insn_special
@@ -61,9 +64,15 @@ write_debug_reg(struct cpu *cpu, unsigned number, uint64_t value)
 		return FAULT_NONE;
 	}
 	regs->dr7 = (value & DR7_WRITABLE) | DR7_FIXED;
-	if (value & DR7_ENABLES)
+	if (!cpu_has_port_breakpoints(cpu))
+		return FAULT_NONE;
+	if (cpu->config.board)
 		cpu->config.port.breakpoint(
 		    cpu->config.port.arg, cpu->config.id, value);
+	else
+		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
+		    "a breakpoint of I/O: DR7 is 0x%llx",
+		    (unsigned long long)value);
 	return FAULT_NONE;
 }
 
@@ -71,7 +80,7 @@ write_debug_reg(struct cpu *cpu, unsigned number, uint64_t value)
 enum fault
 cpu_do_mov_dr(struct cpu *cpu)
 {
-	const struct cpu_debug_regs *regs = &cpu->debug_regs;
+	struct cpu_debug_regs *regs = &cpu->debug_regs;
 	struct insn_special insn = operands(cpu);
 	enum engine_reg gpr = (enum engine_reg)insn.gpr;
 
@@ -83,6 +92,11 @@ cpu_do_mov_dr(struct cpu *cpu)
 	}
 	if (cpu->mode.cpl != 0)
 		return FAULT_GP;
+	if (regs->dr7 & DR7_GD) {
+		regs->dr7 &= ~DR7_GD;
+		regs->dr6 |= DR6_BD;
+		return FAULT_DB;
+	}
 	if (insn.store)
 		return write_debug_reg(
 		    cpu, insn.number, engine_get(cpu->active, gpr));

@@ -287,10 +287,9 @@ execute(struct cpu *cpu, uint64_t *fault_va)
 	case INSN_MOV_CR:
 		return cpu_do_mov_cr(cpu);
 	case INSN_MOV_DR:
-		if (cpu->config.board)
-			return cpu_do_mov_dr(cpu);
-		unmodelled(cpu);
-		return FAULT_NONE;
+		return cpu_do_mov_dr(cpu);
+	case INSN_BREAKPOINT:
+		return FAULT_DB;
 	case INSN_ABSENT:
 		return FAULT_UD;
 	case INSN_CLI:

@@ -62,9 +62,10 @@ enum insn_class {
 	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
 	INSN_MOV_DR,        /* MOV to and from a debug register */
 	INSN_MOV_CR8,
-	INSN_MOV_CR, /* MOV to CR0 and CR4 */
-	INSN_CLI,    /* runs on the engine unless Event Trace exists */
-	INSN_ABSENT, /* from an extension that no profile announces:
+	INSN_MOV_CR,     /* MOV to CR0 and CR4 */
+	INSN_BREAKPOINT, /* no instruction: #DB in place of one */
+	INSN_CLI,        /* runs on the engine unless Event Trace exists */
+	INSN_ABSENT,     /* from an extension that no profile announces:
 			       #UD */
 	INSN_UNMODELLED,
 	INSN_CLASS_COUNT

@@ -33,7 +33,7 @@ print_last_lines(const struct linux_guest *guest)
 	    (int)(count - begin), text + begin);
 }
 
-/* A breakpoint has no effect that the guest could see; the others have. */
+/* A breakpoint of I/O has no effect that the guest could see; the others have. */
 static void
 warn_of_breakpoints(struct linux_guest *guest)
 {
@@ -42,7 +42,7 @@ warn_of_breakpoints(struct linux_guest *guest)
 	for (unsigned i = 0; i < unknowns->count; i++)
 		if (unknowns->item[i].access == UNKNOWN_MOV_DR) {
 			fprintf(stderr,
-			    "topaz: the guest has set hardware breakpoints, "
+			    "topaz: the guest has set breakpoints of I/O ports, "
 			    "which never trigger\n");
 			return;
 		}

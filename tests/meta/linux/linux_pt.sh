@@ -82,7 +82,7 @@ broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
 broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
 broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
-# Both rings and all processes of two CPUs; a debugger's breakpoint, which never triggers.
+# Both rings and all processes of two CPUs; a debugger's breakpoint on data.
 cat >watch.c <<-'END'
 	#include <signal.h>
 	#include <stddef.h>
@@ -95,6 +95,7 @@ cat >watch.c <<-'END'
 	int main(void)
 	{
 		pid_t child = fork();
+		int status;
 		if (child == 0) {
 			ptrace(PTRACE_TRACEME, 0, 0, 0);
 			raise(SIGSTOP);
@@ -104,12 +105,12 @@ cat >watch.c <<-'END'
 		ptrace(PTRACE_POKEUSER, child, REGISTER(0), &watched);
 		ptrace(PTRACE_POKEUSER, child, REGISTER(7), 0xf0001L);
 		ptrace(PTRACE_CONT, child, 0, 0);
-		waitpid(child, 0, 0);
-		return 0;
+		waitpid(child, &status, 0);
+		return !WIFSTOPPED(status) || WSTOPSIG(status) != SIGTRAP;
 	}
 END
 cc -O1 -o bin/watch watch.c || exit 1
-expect 0 "breakpoints, which never trigger" 1 record --workload watch --cpus 2 \
+expect 0 "" 0 record --workload watch --cpus 2 \
     --perf '-a -e intel_pt//' -o two
 "$topaz" verify two >both || { echo "linux_pt: two CPUs:"; cat both; bad=1; }
 [ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' both)" = 2 ] ||

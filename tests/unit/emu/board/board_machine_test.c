@@ -111,8 +111,8 @@ GUEST(special,
 					    "mov %db6, %rbx\n" SAME(
 						0xffffefff) "mov $0xffffdf00, %eax\n"
 							    "mov %rax, %db7; mov %db5, %rbx\n" SAME(
-								0xffff0700) "mov $0xd0402, %eax; mov %rax, %db7\n"
-									    "mov %db7, %rbx\n" SAME(0xd0402) "mov $5, %eax; mov %rax, %cr8; mov %cr8, %rbx\n" SAME(
+								0xffff0700) "mov $0xe0402, %eax; mov %rax, %db7\n"
+									    "mov %db7, %rbx\n" SAME(0xe0402) "mov $5, %eax; mov %rax, %cr8; mov %cr8, %rbx\n" SAME(
 										5) "mov $0xfee00000, %ecx; mov 0x80(%rcx), %ebx\n" SAME(0x50)
 										SEND(0x64) "9:" POWER(
 										    0x604,
@@ -328,11 +328,11 @@ debug_registers_and_cr8_have_their_bits(void **state)
 		run(&rig, MACHINE_OFF);
 		assert_int_equal(rig.count, 1);
 		assert_int_equal(rig.sent[0], 'd');
-		/* Breakpoints are not modelled. */
+		/* Breakpoints of I/O are not modelled. */
 		unknowns = machine_unknowns(rig.machine);
 		assert_int_equal(unknowns->count, 1);
 		assert_int_equal(unknowns->item[0].access, UNKNOWN_MOV_DR);
-		assert_int_equal(unknowns->item[0].value, 0xd0402);
+		assert_int_equal(unknowns->item[0].value, 0xe0402);
 		machine_destroy(rig.machine);
 	}
 }

@@ -1,6 +1,6 @@
 /*
  * Goal: single-step traps are delivered after each instruction, and only there; their
- * instructions are in the trace.  Method: a guest sets RFLAGS.TF in both rings and notes
+ * instructions are in the trace; breakpoints hit what they name.  Method: a guest sets RFLAGS.TF in both rings and notes
  * what SDM vol. 3, 18.3.1.4 "Single-Step Exception Condition", demands; its handler
  * writes down what it is given.
  */
@@ -52,12 +52,51 @@ all_ways_of_running_record_the_same(void **state)
 	guest_free(&guest);
 }
 
+/* SDM vol. 3, 18.2.4 "Debug Control Register (DR7)", 18.3.1 "Debug Exception (#DB)". */
+static void
+breakpoints_hit_what_they_name(void **state)
+{
+	static const struct {
+		uint64_t vector, dr6; /* 0: no debug exception */
+	} hits[] = { { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff2 },
+		{ 1, 0xffff0ff4 }, { 1, 0xffff0ff4 }, { 1, 0xffff0ff8 },
+		{ 1, 0xffff0ff8 }, { 1, 0xffff0ff8 }, { 1, 0xffff0ff3 },
+		{ 14, 0 }, { 1, 0xffff2ff0 } };
+	struct guest_options options = { 0 };
+	struct guest guest;
+	size_t debug = 0;
+
+	(void)state;
+	guest_run_all_ways("breakpoints", &options, &guest);
+	guest_assert_exit(&guest);
+	assert_int_equal(guest_record_count(&guest, 0), TZ_ARRAY_LEN(hits));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(hits); i++) {
+		struct guest_record record = guest_record(&guest, 0, i);
+
+		assert_int_equal(record.vector, hits[i].vector);
+		if (hits[i].dr6 != 0)
+			assert_int_equal(
+			    guest_note(&guest, 1, debug++), hits[i].dr6);
+	}
+	/* The instruction itself, the one after it, the same REP, the callee. */
+	assert_int_equal(
+	    guest_record(&guest, 0, 0).rip, guest_record(&guest, 0, 1).rip);
+	for (size_t i = 0; i < 5; i++)
+		assert_int_equal(
+		    guest_record(&guest, 0, (size_t[]){ 0, 2, 4, 5, 10 }[i]).rip,
+		    guest_note(&guest, 3, i));
+	/* GD is cleared by its exception. */
+	assert_int_equal(guest_note(&guest, 2, 0), 0x400);
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_instruction_traps_once),
 		cmocka_unit_test(all_ways_of_running_record_the_same),
+		cmocka_unit_test(breakpoints_hit_what_they_name),
 	};
 
 	guest_set_dir(argc == 2 ? argv[1] : ".");
