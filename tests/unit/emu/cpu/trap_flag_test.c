@@ -61,7 +61,8 @@ breakpoints_hit_what_they_name(void **state)
 	} hits[] = { { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff2 },
 		{ 1, 0xffff0ff4 }, { 1, 0xffff0ff4 }, { 1, 0xffff0ff8 },
 		{ 1, 0xffff0ff8 }, { 1, 0xffff0ff8 }, { 1, 0xffff0ff3 },
-		{ 14, 0 }, { 1, 0xffff2ff0 } };
+		{ 14, 0 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 },
+		{ 1, 0xffff0ff2 }, { 1, 0xffff2ff0 } };
 	struct guest_options options = { 0 };
 	struct guest guest;
 	size_t debug = 0;
@@ -83,7 +84,7 @@ breakpoints_hit_what_they_name(void **state)
 	    guest_record(&guest, 0, 0).rip, guest_record(&guest, 0, 1).rip);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(
-		    guest_record(&guest, 0, (size_t[]){ 0, 2, 4, 5, 10 }[i]).rip,
+		    guest_record(&guest, 0, (size_t[]){ 0, 2, 4, 5, 13 }[i]).rip,
 		    guest_note(&guest, 3, i));
 	/* GD is cleared by its exception. */
 	assert_int_equal(guest_note(&guest, 2, 0), 0x400);

@@ -71,8 +71,22 @@ here:	dec ecx
 	mov ebx, 0x10000000
 	set 0, [rbx]
 	mov dword ptr [rbx], 1
-	/* 10: GD. */
-1:	mov eax, 0x2400
+	/* 10: a REP, once, before its first iteration. */
+1:	set 0, [rip + .Lcopy]
+	enable 0x401
+	lea rdi, [rip + cell - 8]
+	mov ecx, 3
+.Lcopy:	rep stosq
+	/* 11 and 12: one instruction after the other: RF lets one pass. */
+	set 0, [rip + .Lfirst]
+	set 1, [rip + .Lsecond]
+	enable 0x405
+.Lfirst:
+	nop
+.Lsecond:
+	nop
+	/* 13: GD. */
+	mov eax, 0x2400
 	mov dr7, rax
 .Lgd:	mov rax, dr0
 	mov rsi, dr7
