@@ -231,7 +231,7 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 			continue;
 		}
 		if (cpu->debug_regs.hits != 0) {
-			cpu_data_breakpoint(cpu);
+			cpu_debug_trap(cpu, false);
 			continue;
 		}
 		cpu_fire_timer(cpu, cpu_cycles(cpu));

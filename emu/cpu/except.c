@@ -430,26 +430,14 @@ is_stack_fault(struct cpu *cpu, uint64_t rip)
 		!tz_is_canonical(memory.va + memory.bytes - 1));
 }
 
-static void
-debug_trap(struct cpu *cpu, bool stepped)
+void
+cpu_debug_trap(struct cpu *cpu, bool stepped)
 {
 	uint64_t rip = cpu_rip(cpu);
 
 	cpu_note_debug_trap(cpu, stepped);
 	cpu_emit(cpu, EVENT_EXCEPTION, VECTOR_DB, rip, 0);
 	cpu_deliver(cpu, VECTOR_DB, DELIVER_FAULT, 0, rip);
-}
-
-void
-cpu_single_step(struct cpu *cpu)
-{
-	debug_trap(cpu, true);
-}
-
-void
-cpu_data_breakpoint(struct cpu *cpu)
-{
-	debug_trap(cpu, false);
 }
 
 void
@@ -478,7 +466,7 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	if (cpu->stop.over || (vector == 6 && is_lack_of_engine(cpu, rip)))
 		return;
 	if (vector == VECTOR_DB) {
-		cpu_single_step(cpu);
+		cpu_debug_trap(cpu, true);
 		return;
 	}
 	if (vector == VECTOR_PF)

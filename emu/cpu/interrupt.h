@@ -78,12 +78,11 @@ void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
 /* The engine has stopped with an exception. */
 void cpu_exception(struct cpu *cpu, unsigned vector);
 /*
- * The single-step trap after an instruction that has retired with RFLAGS.TF set.  SDM
- * vol. 3, 18.3.1.4 "Single-Step Exception Condition".
+ * The trap after an instruction that has retired: of the breakpoints on data that it has
+ * hit (.debug_regs.hits), and, if STEPPED, of RFLAGS.TF.  SDM vol. 3, 18.3.1.2 "Data Memory
+ * and I/O Breakpoint Exception Conditions", 18.3.1.4 "Single-Step Exception Condition".
  */
-void cpu_single_step(struct cpu *cpu);
-/* The trap after an instruction that has hit breakpoints on data: .debug_regs.hits. */
-void cpu_data_breakpoint(struct cpu *cpu);
+void cpu_debug_trap(struct cpu *cpu, bool stepped);
 /* Delivers the pending page fault of the Debug Store. */
 void cpu_debug_store_fault(struct cpu *cpu);
 /* An instruction at RIP that the CPU executes itself has raised FAULT. */

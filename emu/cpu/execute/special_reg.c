@@ -134,18 +134,18 @@ cpu_do_mov_cr8(struct cpu *cpu)
  * reserved on a processor of the machine.  SDM vol. 3, 2.5 "Control Registers".
  */
 static const struct {
-	uint8_t bit, leaf, reg, feature; /* .reg: EAX, EBX, ECX, EDX */
+	uint8_t bit, leaf, reg, feature;
 } cr4_bits[] = {
-	{ 2, 1, 3, 4 },   /* TSD */
-	{ 3, 1, 3, 2 },   /* DE */
-	{ 4, 1, 3, 3 },   /* PSE */
-	{ 5, 1, 3, 6 },   /* PAE */
-	{ 7, 1, 3, 13 },  /* PGE */
-	{ 8, 1, 3, 5 },   /* PCE: a processor with MSRs has RDPMC */
-	{ 9, 1, 3, 24 },  /* OSFXSR */
-	{ 10, 1, 3, 25 }, /* OSXMMEXCPT */
-	{ 16, 7, 1, 0 },  /* FSGSBASE */
-	{ 18, 1, 2, 26 }, /* OSXSAVE */
+	{ 2, 1, PROFILE_EDX, 4 },   /* TSD */
+	{ 3, 1, PROFILE_EDX, 2 },   /* DE */
+	{ 4, 1, PROFILE_EDX, 3 },   /* PSE */
+	{ 5, 1, PROFILE_EDX, 6 },   /* PAE */
+	{ 7, 1, PROFILE_EDX, 13 },  /* PGE */
+	{ 8, 1, PROFILE_EDX, 5 },   /* PCE: a processor with MSRs has RDPMC */
+	{ 9, 1, PROFILE_EDX, 24 },  /* OSFXSR */
+	{ 10, 1, PROFILE_EDX, 25 }, /* OSXMMEXCPT */
+	{ 16, 7, PROFILE_EBX, 0 },  /* FSGSBASE */
+	{ 18, 1, PROFILE_ECX, 26 }, /* OSXSAVE */
 };
 
 static uint64_t

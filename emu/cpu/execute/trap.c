@@ -382,5 +382,5 @@ cpu_trap(struct cpu *cpu)
 	finish(cpu, rip);
 	/* SYSCALL may have cleared it; no other instruction here changes it. */
 	if (get(cpu, ENGINE_RFLAGS) & RFLAGS_TF)
-		cpu_single_step(cpu);
+		cpu_debug_trap(cpu, true);
 }
