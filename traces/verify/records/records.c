@@ -433,7 +433,6 @@ note_read(struct records *records, const struct event *event,
 		records->unstored++;
 		return;
 	}
-	stream->reading = true;
 	result_of(records, stream)->read++;
 	add_pair(records, &stream->read, &stream->read_count,
 	    &stream->read_room, event->a, event->b);
