@@ -1,6 +1,6 @@
 /*
- * Breakpoints of DR0 to DR3: on instructions, on stores, on loads and stores; in the order
- * of `records`, with DR6 after each as a note.
+ * Breakpoints of DR0 to DR3: on instructions, on stores, on loads and stores.  Comments have
+ * the numbers of the handler's records; note 1 is DR6 at each debug exception.
  */
 #include "start.inc"
 
@@ -61,7 +61,7 @@ here:	dec ecx
 	mov eax, 0x400
 	mov dr7, rax
 	pop rax
-	/* 8: two at once, and a fault that hits nothing. */
+	/* 8: two at once, and two faults that hit nothing. */
 	set 0, [rip + cell]
 	set 1, [rip + cell + 4]
 	enable 0xdd040a
@@ -71,13 +71,15 @@ here:	dec ecx
 	mov ebx, 0x10000000
 	set 0, [rbx]
 	mov dword ptr [rbx], 1
-	/* 10: a REP, once, before its first iteration. */
+1:	lea r15, [rip + 1f]
+	cmpxchg8b [rbx]
+	/* 11: a REP, once, before its first iteration. */
 1:	set 0, [rip + .Lcopy]
 	enable 0x401
 	lea rdi, [rip + cell - 8]
 	mov ecx, 3
 .Lcopy:	rep stosq
-	/* 11 and 12: one instruction after the other: RF lets one pass. */
+	/* 12 and 13: one instruction after the other: RF lets one pass. */
 	set 0, [rip + .Lfirst]
 	set 1, [rip + .Lsecond]
 	enable 0x405
@@ -85,7 +87,7 @@ here:	dec ecx
 	nop
 .Lsecond:
 	nop
-	/* 13: GD. */
+	/* 14: GD. */
 	mov eax, 0x2400
 	mov dr7, rax
 .Lgd:	mov rax, dr0
@@ -98,7 +100,7 @@ here:	dec ecx
 
 leaf:	ret
 
-	/* rdx is where the record ends; the frame is 5 words above: see start.inc. */
+	/* Called after three PUSHes on top of vector, error, RIP, CS and RFLAGS. */
 on_debug:
 	push rsi
 	push rdi

@@ -1,8 +1,8 @@
 /*
  * Goal: single-step traps are delivered after each instruction, and only there; their
- * instructions are in the trace; breakpoints hit what they name.  Method: a guest sets RFLAGS.TF in both rings and notes
- * what SDM vol. 3, 18.3.1.4 "Single-Step Exception Condition", demands; its handler
- * writes down what it is given.
+ * instructions are in the trace; breakpoints hit what they name.  Method: a guest sets
+ * RFLAGS.TF in both rings, another one sets breakpoints; they note what SDM vol. 3, 18.3.1
+ * "Debug Exception (#DB)", demands; their handlers write down what they are given.
  */
 #include "tests/unit/emu/guest.h"
 
@@ -61,7 +61,7 @@ breakpoints_hit_what_they_name(void **state)
 	} hits[] = { { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff2 },
 		{ 1, 0xffff0ff4 }, { 1, 0xffff0ff4 }, { 1, 0xffff0ff8 },
 		{ 1, 0xffff0ff8 }, { 1, 0xffff0ff8 }, { 1, 0xffff0ff3 },
-		{ 14, 0 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 },
+		{ 14, 0 }, { 14, 0 }, { 1, 0xffff0ff1 }, { 1, 0xffff0ff1 },
 		{ 1, 0xffff0ff2 }, { 1, 0xffff2ff0 } };
 	struct guest_options options = { 0 };
 	struct guest guest;
@@ -84,7 +84,7 @@ breakpoints_hit_what_they_name(void **state)
 	    guest_record(&guest, 0, 0).rip, guest_record(&guest, 0, 1).rip);
 	for (size_t i = 0; i < 5; i++)
 		assert_int_equal(
-		    guest_record(&guest, 0, (size_t[]){ 0, 2, 4, 5, 13 }[i]).rip,
+		    guest_record(&guest, 0, (size_t[]){ 0, 2, 4, 5, 14 }[i]).rip,
 		    guest_note(&guest, 3, i));
 	/* GD is cleared by its exception. */
 	assert_int_equal(guest_note(&guest, 2, 0), 0x400);
