@@ -26,6 +26,7 @@ enum {
 #define PROTOCOL_64   0x020c /* the first with xloadflags */
 #define XLF_KERNEL_64 1
 #define AR_MAGIC      "!<arch>\n"
+#define RPM_MAGIC     "\xed\xab\xee\xdb"
 #define GZIP_MAGIC    "\x1f\x8b"
 #define LENGTH_BYTES  4 /* of the payload, after it; gzip has its own */
 
@@ -38,33 +39,56 @@ get(const struct bytes *file, size_t offset, size_t count)
 	return value;
 }
 
+/* Where distributions have the kernel in a package. */
+static const char *const kernel_paths[] = {
+	"boot/vmlinuz-*",
+	"lib/modules/*/vmlinuz",
+	"usr/lib/modules/*/vmlinuz",
+	"usr/lib/debug/boot/vmlinux-*",
+	"usr/lib/debug/lib/modules/*/vmlinux",
+	NULL,
+};
+
+static bool
+has_magic(const struct bytes *file, size_t offset, const char *magic)
+{
+	size_t count = strlen(magic);
+
+	return file->count >= offset + count &&
+	    memcmp(file->at + offset, magic, count) == 0;
+}
+
 static bool
 is_elf(const struct bytes *file)
 {
-	return file->count >= sizeof(Elf64_Ehdr) &&
-	    memcmp(file->at, ELFMAG, SELFMAG) == 0;
+	return file->count >= sizeof(Elf64_Ehdr) && has_magic(file, 0, ELFMAG);
 }
 
 static bool
 is_bzimage(const struct bytes *file)
 {
 	return file->count >= HEADER_END &&
-	    memcmp(file->at + HEADER_MAGIC, MAGIC, strlen(MAGIC)) == 0;
+	    has_magic(file, HEADER_MAGIC, MAGIC);
 }
 
 static bool
-is_package(const struct bytes *file)
+is_deb(const struct bytes *file)
 {
-	return file->count >= strlen(AR_MAGIC) &&
-	    memcmp(file->at, AR_MAGIC, strlen(AR_MAGIC)) == 0;
+	return has_magic(file, 0, AR_MAGIC);
+}
+
+static bool
+is_rpm(const struct bytes *file)
+{
+	return has_magic(file, 0, RPM_MAGIC);
 }
 
 static int
 refuse(const char *path, struct tz_error *err)
 {
 	return tz_error(err, TZ_EFORMAT,
-	    "%s: not a kernel: neither a bzImage, nor a vmlinux, nor a Debian "
-	    "package with one",
+	    "%s: not a kernel: neither a bzImage, nor a vmlinux, nor a .deb or "
+	    ".rpm package with one",
 	    path);
 }
 
@@ -72,7 +96,7 @@ int
 kernel_file_check(
     const char *path, const struct bytes *file, struct tz_error *err)
 {
-	return is_elf(file) || is_bzimage(file) || is_package(file)
+	return is_elf(file) || is_bzimage(file) || is_deb(file) || is_rpm(file)
 	    ? 0
 	    : refuse(path, err);
 }
@@ -166,29 +190,37 @@ take_kernel(const char *path, struct bytes file, struct kernel_file *image,
 				 : refuse(path, err);
 }
 
-/* A Debian package: an ar archive whose member data.tar* has the files. */
+/* FILES is an archive with the files of the package PATH. */
 static int
-take_package(const char *path, struct bytes file, struct kernel_file *image,
+take_packed(const char *path, struct bytes files, struct kernel_file *image,
     struct tz_error *err)
 {
-	struct bytes data, kernel;
+	struct bytes kernel;
 	int error = unpack_member(
-	    path, file, "data.tar", PACKAGE_BYTES_MAX, &data, err);
+	    path, files, kernel_paths, VMLINUX_BYTES_MAX, &kernel, err);
+
+	if (error == -TZ_ENOENT)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: a package without a kernel (boot/vmlinuz-* or "
+		    "lib/modules/*/vmlinuz); from Linux 7.2 on, Debian has it "
+		    "in linux-binary-*",
+		    path);
+	return error == 0 ? take_kernel(path, kernel, image, err) : error;
+}
+
+/* A Debian package: an ar archive whose member data.tar* has the files. */
+static int
+take_deb(const char *path, struct bytes file, struct kernel_file *image,
+    struct tz_error *err)
+{
+	static const char *const data_paths[] = { "data.tar*", NULL };
+	struct bytes data;
+	int error = unpack_member(
+	    path, file, data_paths, PACKAGE_BYTES_MAX, &data, err);
 
 	if (error != 0)
 		return error;
-	error = unpack_member(
-	    path, data, "boot/vmlinuz-", VMLINUX_BYTES_MAX, &kernel, err);
-	if (error == -TZ_ENOENT)
-		error = unpack_member(path, data, "usr/lib/debug/boot/vmlinux-",
-		    VMLINUX_BYTES_MAX, &kernel, err);
-	if (error == -TZ_ENOENT)
-		error = tz_error(err, TZ_EFORMAT,
-		    "%s: a Debian package without /boot/vmlinuz-*: is it a "
-		    "metapackage?",
-		    path);
-	if (error == 0)
-		error = take_kernel(path, kernel, image, err);
+	error = take_packed(path, data, image, err);
 	free(data.at);
 	return error;
 }
@@ -200,8 +232,10 @@ kernel_file_unpack(const char *path, struct bytes file,
 	struct bytes copy = { NULL, file.count };
 
 	*image = (struct kernel_file){ .version = "" };
-	if (is_package(&file))
-		return take_package(path, file, image, err);
+	if (is_deb(&file))
+		return take_deb(path, file, image, err);
+	if (is_rpm(&file))
+		return take_packed(path, file, image, err);
 	copy.at = malloc(file.count + 1);
 	if (copy.at == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");

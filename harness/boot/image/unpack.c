@@ -2,6 +2,7 @@
 
 #include <archive.h>
 #include <archive_entry.h>
+#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -54,7 +55,7 @@ read_entry(const char *name, struct archive *from, size_t bytes_max,
 }
 
 static bool
-has_prefix(struct archive_entry *entry, const char *prefix)
+is_one_of(struct archive_entry *entry, const char *const patterns[])
 {
 	const char *path = archive_entry_pathname(entry);
 
@@ -62,7 +63,10 @@ has_prefix(struct archive_entry *entry, const char *prefix)
 		return false;
 	if (strncmp(path, "./", 2) == 0)
 		path += 2;
-	return strncmp(path, prefix, strlen(prefix)) == 0;
+	for (; *patterns != NULL; patterns++)
+		if (fnmatch(*patterns, path, FNM_PATHNAME) == 0)
+			return true;
+	return false;
 }
 
 int
@@ -91,7 +95,7 @@ unpack_stream(const char *name, struct bytes data, size_t bytes_max,
 }
 
 int
-unpack_member(const char *name, struct bytes data, const char *prefix,
+unpack_member(const char *name, struct bytes data, const char *const patterns[],
     size_t bytes_max, struct bytes *out, struct tz_error *err)
 {
 	struct archive *from = archive_read_new();
@@ -107,14 +111,14 @@ unpack_member(const char *name, struct bytes data, const char *prefix,
 	status = archive_read_open_memory(from, data.at, data.count);
 	while (status == ARCHIVE_OK) {
 		status = archive_read_next_header(from, &entry);
-		if (status == ARCHIVE_OK && has_prefix(entry, prefix))
+		if (status == ARCHIVE_OK && is_one_of(entry, patterns))
 			break;
 	}
 	if (status == ARCHIVE_OK)
 		error = read_entry(name, from, bytes_max, out, err);
 	else if (status == ARCHIVE_EOF)
 		error = tz_error(
-		    err, TZ_ENOENT, "%s: contains no file %s*", name, prefix);
+		    err, TZ_ENOENT, "%s: contains no %s", name, patterns[0]);
 	else
 		error = corrupt(name, from, err);
 	archive_read_free(from);

@@ -23,10 +23,12 @@ int unpack_stream(const char *name, struct bytes data, size_t bytes_max,
     struct bytes *out, struct tz_error *err);
 
 /*
- * The first regular file of the archive DATA (ar, tar or cpio, compressed or not) whose
- * path, without a leading "./", begins with PREFIX.  -TZ_ENOENT: there is none.
+ * The first regular file of the archive DATA (ar, tar, cpio or rpm, compressed or not)
+ * whose path, without a leading "./", matches one of PATTERNS as glob(7) says; NULL ends
+ * the list.  -TZ_ENOENT: there is none.
  */
-int unpack_member(const char *name, struct bytes data, const char *prefix,
-    size_t bytes_max, struct bytes *out, struct tz_error *err);
+int unpack_member(const char *name, struct bytes data,
+    const char *const patterns[], size_t bytes_max, struct bytes *out,
+    struct tz_error *err);
 
 #endif

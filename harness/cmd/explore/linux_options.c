@@ -14,7 +14,7 @@ enum { OPT_KERNEL = 0x300, OPT_RUN, OPT_PACKAGES, OPT_PATCH };
 
 static const struct argp_option linux_options[] = {
 	{ "kernel", OPT_KERNEL, "FILE", 0,
-	    "The kernel: a bzImage, a vmlinux or a Debian package with "
+	    "The kernel: a bzImage, a vmlinux, or a .deb or .rpm with "
 	    "one " KERNEL_PACKAGE_HELP,
 	    0 },
 	{ "run", OPT_RUN, "SCRIPT", 0,

@@ -32,8 +32,7 @@ struct boot_input {
 
 static const struct argp_option boot_options[] = {
 	{ "kernel", OPT_KERNEL, "FILE", 0,
-	    "The kernel: a bzImage, a vmlinux or a Debian package with one",
-	    0 },
+	    "The kernel: a bzImage, a vmlinux, or a .deb or .rpm with one", 0 },
 	{ "run", OPT_RUN, "SCRIPT", 0,
 	    "Run SCRIPT after boot and print its output; its exit code is that "
 	    "of topaz",

@@ -27,6 +27,31 @@ echo 'no kernel, but longer than a word' >text
 { head -c 514 /dev/zero; printf 'HdrS\012\002'; head -c 2000 /dev/zero; } >old
 { printf '\177ELF\001\001\001'; head -c 100 /dev/zero; } >small
 
+# Packages: an .rpm (lead, two empty headers, cpio) and .debs, with and without a kernel.
+member() {
+	printf '070701%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%08x%s' \
+	    1 33188 0 0 1 0 "$2" 0 0 0 0 "$(($(printf %s "$1" | wc -c) + 1))" 0 "$1"
+}
+pad() {
+	head -c "$(((4 - $1 % 4) % 4))" /dev/zero
+}
+header() {
+	printf '\216\255\350\001'; head -c 12 /dev/zero
+}
+{
+	printf '\355\253\356\333\003'; head -c 91 /dev/zero; header; header
+	# 110 bytes, the name, its end.
+	member ./lib/modules/1/vmlinuz "$(wc -c <old)"; printf '\0'; pad 134; cat old; pad "$(wc -c <old)"
+	member TRAILER!!! 0; printf '\0'; pad 121
+} >old.rpm
+mkdir -p usr/lib/modules/1 boot
+cp old usr/lib/modules/1/vmlinuz
+tar cJf data.tar.xz ./usr && ar rcU binary.deb data.tar.xz
+tar cJf data.tar.xz ./boot && ar rcU meta.deb data.tar.xz
+
+expect 2 "old.rpm: a 32-bit kernel" 1 boot --kernel old.rpm --run script
+expect 2 "binary.deb: a 32-bit kernel" 1 boot --kernel binary.deb --run script
+expect 2 "meta.deb: a package without a kernel" 1 boot --kernel meta.deb --run script
 expect 2 "which kernel" 0 boot --run script
 expect 2 "text: not a kernel" 1 boot --kernel text </dev/null
 expect 2 "old: a 32-bit kernel" 1 boot --kernel old --run script
