@@ -60,10 +60,10 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	cpu->unit = pt_unit_create(config->profile, &port);
 	if (cpu->unit != NULL)
 		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
-	cpu->sites.hooked = calloc(HOOKED_MAX, sizeof(*cpu->sites.hooked));
+	cpu->hooks.site = calloc(HOOKED_MAX, sizeof(*cpu->hooks.site));
 	cpu->trap.float_code = cpu_float_create();
 	if (cpu->code.blocks == NULL || cpu->unit == NULL ||
-	    cpu->sites.hooked == NULL || cpu->trap.float_code == NULL ||
+	    cpu->hooks.site == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
 	ds_reset(&cpu->ds, config->profile);
@@ -90,7 +90,7 @@ cpu_destroy(struct cpu *cpu)
 		pt_unit_destroy(cpu->unit);
 	block_cache_destroy(cpu->code.blocks);
 	cpu_float_destroy(cpu->trap.float_code);
-	free(cpu->sites.hooked);
+	free(cpu->hooks.site);
 	free(cpu);
 }
 
@@ -157,6 +157,7 @@ run_engine(struct cpu *cpu)
 	enum engine_end end;
 
 	cpu_choose_engine(cpu);
+	cpu_shed_hooks(cpu);
 	cpu->block = &cpu->nowhere;
 	cpu_check_code(cpu);
 	cpu_log_stop(cpu);

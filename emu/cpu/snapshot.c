@@ -71,7 +71,7 @@ cpu_snapshot_apply(struct cpu *cpu, const struct cpu_snapshot *snapshot,
 
 	TZ_ASSERT(old.code.forget_count == 0);
 	*cpu = snapshot->cpu;
-	cpu->sites.hooked_count = old.sites.hooked_count;
+	cpu->hooks = old.hooks;
 	cpu->observer = old.observer;
 	cpu->audit.code = old.audit.code;
 	cpu->engines.step_left = 0;
@@ -118,8 +118,7 @@ static const struct {
 	MEMBER(engines.main),
 	MEMBER(engines.stepper),
 	MEMBER(code),
-	MEMBER(sites.hooked),
-	MEMBER(sites.hooked_count),
+	MEMBER(hooks),
 	MEMBER(trap.float_code),
 	MEMBER(audit),
 };

@@ -65,7 +65,8 @@ struct cpu {
 	struct cpu_observer observer;     /* step.c: who sees each step */
 	struct cpu_engines engines;       /* engine/choice.c */
 	struct cpu_code code;             /* engine/code.c: translated code */
-	struct cpu_sites sites;           /* engine/hook.c: within a block */
+	struct cpu_hooks hooks; /* engine/hook.c: of the main engine */
+	struct cpu_sites sites; /* engine/hook.c: within a block */
 	struct exec_log
 	    *resting_log;     /* log.c: rests while TraceEn is 0, or NULL */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */

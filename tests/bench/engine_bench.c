@@ -122,6 +122,8 @@ time_bare(const struct program *program, unsigned cpus)
 			.mmio_read = no_read,
 			.mmio_write = no_write,
 		};
+		struct engine_site halt = { .va = halt_va(program),
+			.last_va = halt_va(program) };
 		uint8_t *ram = mmap(NULL, RAM_BYTES, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		double start;
@@ -136,7 +138,7 @@ time_bare(const struct program *program, unsigned cpus)
 		engine_reset(engine, CR3);
 		engine_set(engine, ENGINE_RSI, cpu);
 		engine_set(engine, ENGINE_RIP, CODE_VA);
-		engine_hook(engine, halt_va(program), halt_va(program));
+		engine_hook(engine, &halt);
 		start = seconds();
 		if (engine_run(engine) != ENGINE_STOPPED)
 			abort();

@@ -319,6 +319,23 @@ block_cache_forget_code(struct block_cache *cache)
 }
 
 void
+block_cache_unhook(struct block_cache *cache)
+{
+	for (unsigned i = 0; i < cache->block_count; i++) {
+		struct block *block = &cache->block[i];
+
+		block->hooked = false;
+		for (unsigned s = 0; s < 2; s++) {
+			struct successor *successor = &block->successor[s];
+
+			if (successor->key != EDGE_UNUSED &&
+			    successor->to->has_sites)
+				successor->key = EDGE_UNUSED;
+		}
+	}
+}
+
+void
 block_cache_forget_edges(struct block_cache *cache)
 {
 	for (unsigned i = 0; i < cache->block_count; i++) {

@@ -179,6 +179,9 @@ bool block_cache_compare(struct block_cache *cache,
 /* Drops the record of all decoded code; the engine's translations are gone, too. */
 void block_cache_forget_code(struct block_cache *cache);
 
+/* No block is .hooked any more, nor a successor. */
+void block_cache_unhook(struct block_cache *cache);
+
 /* Drops every successor and every .word, so that each is computed anew. */
 void block_cache_forget_edges(struct block_cache *cache);
 

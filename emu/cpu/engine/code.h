@@ -11,7 +11,7 @@
 struct cpu;
 
 #define FORGET_MAX 8
-#define HOOKED_MAX 4096
+#define HOOKED_MAX 2048
 
 /*
  * Two engines over the same RAM.  .main runs blocks, .stepper single instructions;
@@ -53,21 +53,19 @@ struct cpu_code {
 	bool unsure, others_ran;
 };
 
-/* Instructions [va, last_va]. */
-struct hooked {
-	uint64_t va, last_va;
-};
-
 /* What was seen of an ambiguous branch before it ran. */
 enum cond_outcome { COND_UNKNOWN, COND_NOT_TAKEN, COND_TAKEN };
 
-/*
- * The places where an engine calls back in the middle of a block, and what was seen
- * there.  Owner: hook.c; .access_va: access/mmio.c.
- */
+/* The places where the main engine calls back in the middle of a block.  Owner: hook.c. */
+struct cpu_hooks {
+	struct engine_site *site; /* HOOKED_MAX of them; given to engine_hook() */
+	size_t count;
+	size_t settled; /* .count when SETTLE_CALLS were reached; 0: not yet */
+	uint32_t calls; /* of cpu_site() since there were no hooks */
+};
+
+/* What was seen at such a place.  Owner: hook.c; .access_va: access/mmio.c. */
 struct cpu_sites {
-	struct hooked *hooked; /* given to engine_hook() */
-	size_t hooked_count;
 	enum cond_outcome outcome;
 	uint64_t access_va; /* of the current access to the APIC; else 0 */
 };
@@ -119,5 +117,7 @@ bool cpu_has_misplaced(struct cpu *cpu, const struct block *block);
  * it has to translate the block anew.
  */
 bool cpu_hook_sites(struct cpu *cpu, struct block *block);
+/* Takes back hooks, so that only places that still run get one again, if that pays now. */
+void cpu_shed_hooks(struct cpu *cpu);
 
 #endif

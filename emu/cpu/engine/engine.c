@@ -162,35 +162,40 @@ on_mmio_write(
 typedef void (*callback)(void);
 
 static bool
-add_hook(struct engine *engine, int type, callback function, void *arg,
-    uint64_t begin, uint64_t end)
+add_hook_in(struct engine *engine, int type, callback function, void *arg,
+    struct engine_site *site)
 {
-	uc_hook hook;
 	void *pointer;
 
 	memcpy(&pointer, &function, sizeof(pointer));
-	return uc_hook_add(engine->uc, &hook, type, pointer, arg, begin, end) ==
-	    UC_ERR_OK;
+	return uc_hook_add(engine->uc, &site->hook, type, pointer, arg,
+		   site->va, site->last_va) == UC_ERR_OK;
+}
+
+static bool
+add_hook(struct engine *engine, int type, callback function, void *arg)
+{
+	/* .va > .last_va: everywhere. */
+	struct engine_site everywhere = { .va = 1, .last_va = 0 };
+
+	return add_hook_in(engine, type, function, arg, &everywhere);
 }
 
 static bool
 add_hooks(struct engine *engine, uint64_t mmio_pa, bool step)
 {
-	uint64_t none = 1, all = 0; /* begin > end: everywhere */
-
 	if (step && engine->ops.enter != NULL &&
 	    !add_hook(engine, UC_HOOK_BLOCK, (callback)engine->ops.enter,
-		engine->ops.arg, none, all))
+		engine->ops.arg))
 		return false;
-	return add_hook(engine, UC_HOOK_INTR, (callback)on_exception, engine,
-		   none, all) &&
-	    add_hook(engine, UC_HOOK_INSN_INVALID, (callback)on_invalid, engine,
-		none, all) &&
+	return add_hook(engine, UC_HOOK_INTR, (callback)on_exception, engine) &&
+	    add_hook(
+		engine, UC_HOOK_INSN_INVALID, (callback)on_invalid, engine) &&
 	    uc_mmio_map(engine->uc, mmio_pa, MMIO_BYTES, on_mmio_read, engine,
 		on_mmio_write, engine) == UC_ERR_OK &&
 	    (engine->ops.code == NULL ||
 		add_hook(engine, step ? UC_HOOK_CODE : UC_HOOK_BLOCK,
-		    (callback)engine->ops.code, engine->ops.arg, none, all));
+		    (callback)engine->ops.code, engine->ops.arg));
 }
 
 static size_t
@@ -537,11 +542,38 @@ engine_copy(struct engine *to, struct engine *from)
 }
 
 void
-engine_hook(struct engine *engine, uint64_t va, uint64_t last_va)
+engine_hook(struct engine *engine, struct engine_site *site)
 {
 	TZ_ASSERT(engine->ops.site != NULL);
-	TZ_ASSERT(add_hook(engine, UC_HOOK_CODE, (callback)engine->ops.site,
-	    engine->ops.arg, va, last_va));
+	TZ_ASSERT(add_hook_in(engine, UC_HOOK_CODE, (callback)engine->ops.site,
+	    engine->ops.arg, site));
+}
+
+/* Without paging, no address that uc_hook_del() looks up can fault. */
+static void
+leave_paging(struct engine *engine)
+{
+	uint64_t cr0 = CR0_BOOT & ~CR0_PG;
+
+	TZ_ASSERT(uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
+	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CR0, &cr0) == UC_ERR_OK);
+}
+
+static void
+return_to_paging(struct engine *engine)
+{
+	TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) == UC_ERR_OK);
+	engine_flush_tlb(engine);
+}
+
+void
+engine_unhook(
+    struct engine *engine, const struct engine_site *site, size_t count)
+{
+	leave_paging(engine);
+	for (size_t i = 0; i < count; i++)
+		TZ_ASSERT(uc_hook_del(engine->uc, site[i].hook) == UC_ERR_OK);
+	return_to_paging(engine);
 }
 
 void
@@ -563,14 +595,10 @@ engine_forget(struct engine *engine, uint64_t va, uint64_t size)
 void
 engine_forget_frame(struct engine *engine, uint64_t pa)
 {
-	uint64_t cr0 = CR0_BOOT & ~CR0_PG;
-
 	TZ_ASSERT(pa % TZ_PAGE_BYTES == 0);
-	TZ_ASSERT(uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
-	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CR0, &cr0) == UC_ERR_OK);
+	leave_paging(engine);
 	engine_forget(engine, pa, TZ_PAGE_BYTES);
-	TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) == UC_ERR_OK);
-	engine_flush_tlb(engine);
+	return_to_paging(engine);
 }
 
 void

@@ -137,7 +137,18 @@ uint32_t engine_version(void);
  * updates the flags for the second hook only if another kind of instruction has set them
  * last.
  */
-void engine_hook(struct engine *engine, uint64_t va, uint64_t last_va);
+struct engine_site {
+	uint64_t va, last_va;
+	size_t hook; /* the engine's name of it */
+};
+
+void engine_hook(struct engine *engine, struct engine_site *site);
+/*
+ * Takes the hooks of COUNT sites back.  What was translated with them may go on to call
+ * .site, or not: it must be dropped before it runs again.
+ */
+void engine_unhook(
+    struct engine *engine, const struct engine_site *site, size_t count);
 
 /* Drops translations of [va, va + size), so that new hooks take effect. */
 void engine_forget(struct engine *engine, uint64_t va, uint64_t size);

@@ -9,21 +9,48 @@
 static bool
 hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 {
-	for (size_t i = 0; i < cpu->sites.hooked_count; i++) {
-		if (cpu->sites.hooked[i].va <= va &&
-		    cpu->sites.hooked[i].last_va >= last_va)
+	struct engine_site *site = cpu->hooks.site;
+
+	for (size_t i = 0; i < cpu->hooks.count; i++, site++) {
+		if (site->va <= va && site->last_va >= last_va)
 			return false;
 	}
-	if (cpu->sites.hooked_count == HOOKED_MAX) {
-		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-		    "more than %d blocks with trapped instructions",
-		    HOOKED_MAX);
-		return false;
-	}
-	cpu->sites.hooked[cpu->sites.hooked_count++] = (struct hooked){ va,
-		last_va };
-	engine_hook(cpu->engines.main, va, last_va);
+	TZ_ASSERT(cpu->hooks.count < HOOKED_MAX);
+	cpu->hooks.count++;
+	*site = (struct engine_site){ .va = va, .last_va = last_va };
+	engine_hook(cpu->engines.main, site);
 	return true;
+}
+
+/*
+ * The engine looks at each hook of its list whenever it calls one, and most hooks are of
+ * places that ran once: of a kernel's start, of programs that have ended.  So all are
+ * dropped, and the places that still run are hooked again, as soon as there are an eighth
+ * more than SETTLE_CALLS calls after the last time; dropping costs about as many calls.
+ */
+#define SETTLE_CALLS 8192
+
+static bool
+is_crowded(struct cpu_hooks *hooks)
+{
+	if (hooks->settled == 0 && hooks->calls >= SETTLE_CALLS)
+		hooks->settled = hooks->count;
+	return hooks->count == HOOKED_MAX ||
+	    (hooks->settled != 0 &&
+		hooks->count > hooks->settled + hooks->settled / 8);
+}
+
+void
+cpu_shed_hooks(struct cpu *cpu)
+{
+	struct cpu_hooks *hooks = &cpu->hooks;
+
+	if (!is_crowded(hooks))
+		return;
+	engine_unhook(cpu->engines.main, hooks->site, hooks->count);
+	block_cache_unhook(cpu->code.blocks);
+	hooks->count = hooks->settled = 0;
+	hooks->calls = 0;
 }
 
 /* A branch whose outcome does not follow from the next address. */
@@ -160,6 +187,7 @@ cpu_site(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	(void)uc;
 	(void)size;
+	cpu->hooks.calls++;
 	/* Already stopped at this address, or other code is mapped here now. */
 	if (insn == NULL || !is_site(cpu, block, insn) || is_right(cpu, block))
 		return;

@@ -99,6 +99,22 @@ control_registers_take_what_the_processor_has(void **state)
 	guest_free(&guest);
 }
 
+static void
+hooks_are_dropped_and_made_again(void **state)
+{
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run("sites", &options, &guest);
+	guest_assert_exit(&guest);
+	/* Each CPUID was the machine's: the engine has another signature. */
+	assert_int_equal(
+	    guest_note(&guest, 1, 0), (uint64_t)2 * (2200 + 9000) * 0x506e3);
+	assert_int_equal(guest_note(&guest, 2, 0), 0x100000000);
+	guest_free(&guest);
+}
+
 /* XSTATE_BV, XCOMP_BV, FCW to FTW, MXCSR and its mask, ST0, XMM0 of an area. */
 static void
 expect_area(const struct guest *guest, uint64_t code, const uint64_t words[6])
@@ -167,6 +183,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(changed_code_is_seen_at_once),
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
 		cmocka_unit_test(control_registers_take_what_the_processor_has),
+		cmocka_unit_test(hooks_are_dropped_and_made_again),
 		cmocka_unit_test(x87_and_sse_state_is_saved_and_restored),
 	};
 
