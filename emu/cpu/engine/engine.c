@@ -1,58 +1,20 @@
-#include "emu/cpu/engine/engine.h"
+#include "emu/cpu/engine/engine_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unicorn/unicorn.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#define MSR_EFER   0xc0000080u
-#define EFER_BOOT  0xd01u      /* SCE LME LMA NXE */
-#define CR0_BOOT   0x80010033u /* PG WP NE ET MP PE */
-#define FCW_INIT   0x37fu
-#define MXCSR_INIT 0x1f80u
-#define CR4_BOOT   0x620u /* PAE OSFXSR OSXMMEXCPT */
-#define MMIO_BYTES 0x1000
+#define MSR_EFER                  0xc0000080u
+#define EFER_BOOT                 0xd01u      /* SCE LME LMA NXE */
+#define CR0_BOOT                  0x80010033u /* PG WP NE ET MP PE */
+#define FCW_INIT                  0x37fu
+#define MXCSR_INIT                0x1f80u
+#define CR4_BOOT                  0x620u /* PAE OSFXSR OSXMMEXCPT */
+#define MMIO_BYTES                0x1000
 
-/* State of the program that a change of privilege must keep. */
-#define VECTOR_REGS        16
-#define X87_REGS           8
-#define TABLE_REGS         4
-
-#define MSR_KERNEL_GS_BASE 0xc0000102u
-
-struct program_state {
-	uint64_t reg[ENGINE_REG_COUNT + 1]; /* the last is EFER, if used */
-	uc_x86_mmr table[TABLE_REGS];
-	uc_x86_msr kernel_gs_base;
-	uint32_t mxcsr;
-	uint16_t fpcw, fpsw, fptag;
-	uint8_t vector[VECTOR_REGS][32];
-	uint8_t x87[X87_REGS][16];
-};
-
-/*
- * Order of the registers in the lists below: those that are written back unchanged
- * come first.
- */
-#define KEPT_REGS    7 /* RIP, CS, SS, CR0, CR2, CR3, CR4 */
-#define LISTED_REGS  (ENGINE_REG_COUNT + 5 + TABLE_REGS + VECTOR_REGS + X87_REGS)
-#define WRITTEN_REGS (LISTED_REGS - KEPT_REGS)
-
-struct engine {
-	uc_engine *uc;
-	uc_context *ring0;   /* kept at CPL 0 */
-	uc_context *scratch; /* for copies */
-	uint8_t *fresh; /* .scratch when the engine was new: context_bytes() */
-	struct engine_ops ops;
-	struct program_state program; /* as read last */
-	int ids[LISTED_REGS];         /* the engine's name of each register */
-	void *at[LISTED_REGS];        /* and its place in .program */
-	unsigned vector;
-	bool excepted, stopped;
-	char text[128];
-};
+#define MSR_KERNEL_GS_BASE        0xc0000102u
 
 #define ENGINE_REG(name, unicorn) [ENGINE_##name] = UC_X86_REG_##unicorn,
 static const int reg_ids[ENGINE_REG_COUNT] = {
@@ -198,12 +160,6 @@ add_hooks(struct engine *engine, uint64_t mmio_pa, bool step)
 		    (callback)engine->ops.code, engine->ops.arg));
 }
 
-static size_t
-context_bytes(struct engine *engine)
-{
-	return uc_context_size(engine->uc);
-}
-
 static bool
 make_contexts(struct engine *engine)
 {
@@ -212,9 +168,10 @@ make_contexts(struct engine *engine)
 	    uc_context_save(engine->uc, engine->ring0) != UC_ERR_OK ||
 	    uc_context_save(engine->uc, engine->scratch) != UC_ERR_OK)
 		return false;
-	engine->fresh = malloc(context_bytes(engine));
+	engine->fresh = malloc(engine_context_bytes(engine));
 	return engine->fresh != NULL &&
-	    memcpy(engine->fresh, engine->scratch, context_bytes(engine));
+	    memcpy(
+		engine->fresh, engine->scratch, engine_context_bytes(engine));
 }
 
 struct engine *
@@ -611,113 +568,6 @@ void
 engine_forget_all(struct engine *engine)
 {
 	TZ_ASSERT(uc_ctl_flush_tb(engine->uc) == UC_ERR_OK);
-}
-
-struct engine_snapshot {
-	uc_context *state, *ring0;
-};
-
-struct engine_snapshot *
-engine_snapshot_take(struct engine *engine)
-{
-	struct engine_snapshot *snapshot = calloc(1, sizeof(*snapshot));
-
-	if (snapshot == NULL)
-		return NULL;
-	if (uc_context_alloc(engine->uc, &snapshot->state) != UC_ERR_OK ||
-	    uc_context_alloc(engine->uc, &snapshot->ring0) != UC_ERR_OK) {
-		engine_snapshot_free(snapshot);
-		return NULL;
-	}
-	/* A context can only be copied through the engine. */
-	TZ_ASSERT(uc_context_save(engine->uc, snapshot->state) == UC_ERR_OK);
-	TZ_ASSERT(uc_context_restore(engine->uc, engine->ring0) == UC_ERR_OK);
-	TZ_ASSERT(uc_context_save(engine->uc, snapshot->ring0) == UC_ERR_OK);
-	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
-	return snapshot;
-}
-
-void
-engine_snapshot_free(struct engine_snapshot *snapshot)
-{
-	if (snapshot == NULL)
-		return;
-	if (snapshot->state != NULL)
-		uc_context_free(snapshot->state);
-	if (snapshot->ring0 != NULL)
-		uc_context_free(snapshot->ring0);
-	free(snapshot);
-}
-
-void
-engine_snapshot_apply(
-    struct engine *engine, const struct engine_snapshot *snapshot)
-{
-	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->ring0) == UC_ERR_OK);
-	TZ_ASSERT(uc_context_save(engine->uc, engine->ring0) == UC_ERR_OK);
-	TZ_ASSERT(uc_context_restore(engine->uc, snapshot->state) == UC_ERR_OK);
-}
-
-size_t
-engine_packed_bytes(struct engine *engine)
-{
-	return 2 * context_bytes(engine);
-}
-
-/* The difference of FROM to a new engine's context; of a difference, the context. */
-static void
-differ(struct engine *engine, uint8_t *to, const uint8_t *from)
-{
-	for (size_t i = 0; i < context_bytes(engine); i++)
-		to[i] = from[i] ^ engine->fresh[i];
-}
-
-/* The engine lays out a context in one piece of memory: uc_context_size(3). */
-bool
-engine_snapshot_pack(struct engine *engine,
-    const struct engine_snapshot *snapshot, uint8_t *bytes)
-{
-	struct engine_snapshot *now = engine_snapshot_take(engine);
-	uc_context *const parts[] = { snapshot->state, snapshot->ring0 };
-
-	if (now == NULL)
-		return false;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(parts); i++) {
-		TZ_ASSERT(
-		    uc_context_restore(engine->uc, parts[i]) == UC_ERR_OK);
-		TZ_ASSERT(
-		    uc_context_save(engine->uc, engine->scratch) == UC_ERR_OK);
-		differ(engine, bytes + i * context_bytes(engine),
-		    (const uint8_t *)engine->scratch);
-	}
-	engine_snapshot_apply(engine, now);
-	engine_snapshot_free(now);
-	return true;
-}
-
-struct engine_snapshot *
-engine_snapshot_unpack(struct engine *engine, const uint8_t *bytes)
-{
-	struct engine_snapshot *now = engine_snapshot_take(engine);
-	struct engine_snapshot *snapshot = engine_snapshot_take(engine);
-
-	if (now == NULL || snapshot == NULL) {
-		engine_snapshot_free(now);
-		engine_snapshot_free(snapshot);
-		return NULL;
-	}
-	for (int i = 0; i < 2; i++) {
-		differ(engine, (uint8_t *)engine->scratch,
-		    bytes + (size_t)i * context_bytes(engine));
-		TZ_ASSERT(uc_context_restore(engine->uc, engine->scratch) ==
-		    UC_ERR_OK);
-		TZ_ASSERT(uc_context_save(engine->uc,
-			      i == 0 ? snapshot->state : snapshot->ring0) ==
-		    UC_ERR_OK);
-	}
-	engine_snapshot_apply(engine, now);
-	engine_snapshot_free(now);
-	return snapshot;
 }
 
 uint32_t

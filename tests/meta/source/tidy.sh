@@ -75,7 +75,7 @@ only() {
 		[ $owner = yes ] || complain "$file includes <$pattern...>"
 	done
 }
-only unicorn/ emu/cpu/engine/engine.c
+only unicorn/ emu/cpu/engine/engine_state.h
 only Zydis/ 'emu/cpu/insn*' 'traces/*'
 only intel-pt 'traces/*'
 only gelf 'harness/load/*'
