@@ -185,32 +185,51 @@ build_tree_files(const struct build_kpi *kpi, const char *tree)
 	return finish_list(&list);
 }
 
+/* The absolute path of SOURCE, which may be a driver's; the caller frees *PATH. */
+static int
+find_source(const char *source, char **path, struct tz_error *err)
+{
+	*path = NULL;
+	if (input_check(source, INPUT_SOURCE, err) != 0)
+		return -TZ_EUSAGE;
+	*path = realpath(source, NULL);
+	if (*path == NULL)
+		return tz_error(
+		    err, TZ_EUSAGE, "%s: %s", source, strerror(errno));
+	return 0;
+}
+
+/* Keeps the folder of SOURCE out of the object. */
+static int
+add_source_map(struct text_list *argv, const char *source, struct tz_error *err)
+{
+	char *path;
+	int error = find_source(source, &path, err);
+
+	if (error == 0)
+		text_list_add(argv, "-ffile-prefix-map=%.*s=.",
+		    (int)(strrchr(path, '/') - path), path);
+	free(path);
+	return error;
+}
+
 /*
- * Adds a source by its absolute path and keeps its folder out of the object.  The compiler
- * reads a replacement from standard input and takes its folder to be the current one.
+ * Adds SOURCE.  The compiler reads a replacement from standard input and takes its folder
+ * to be the current one.
  */
 static int
 add_source(struct text_list *argv, const struct build_options *options,
     const char *source, struct tz_error *err)
 {
-	int error = input_check(source, INPUT_SOURCE, err);
-	char *path = error == 0 ? realpath(source, NULL) : NULL;
-	const char *slash;
+	char *path;
+	int error = find_source(source, &path, err);
 
 	if (error != 0)
-		return -TZ_EUSAGE;
-	if (path == NULL)
-		return tz_error(
-		    err, TZ_EUSAGE, "%s: %s", source, strerror(errno));
-	slash = strrchr(path, '/');
-	text_list_add(
-	    argv, "-ffile-prefix-map=%.*s=.", (int)(slash - path), path);
+		return error;
 	if (options->replaced != NULL && strcmp(path, options->replaced) == 0) {
 		text_list_add(argv, "-x");
 		text_list_add(argv, "c");
 		text_list_add(argv, "-");
-		text_list_add(argv, "-x");
-		text_list_add(argv, "none");
 	} else {
 		text_list_add(argv, "%s", path);
 	}
@@ -351,43 +370,119 @@ compile(const struct text_list *argv, const struct build_options *options,
 	    end.status);
 }
 
+static int
+finish_arguments(
+    struct text_list *argv, const char *object, struct tz_error *err)
+{
+	text_list_add(argv, "-o");
+	text_list_add(argv, "%s", object);
+	return argv->failed ? tz_error(err, TZ_EIO, "%s: out of memory", object)
+			    : 0;
+}
+
+/* Compiles source INDEX of UNIT into OBJECT. */
+static int
+compile_source(const struct build_kpi *kpi, const struct build_options *options,
+    const struct build_unit *unit, size_t index, const char *object,
+    struct tz_error *err)
+{
+	const char *source = unit->source[index];
+	struct text_list argv = { .at = NULL };
+	int error = add_flags(&argv, kpi, options, unit, err);
+
+	for (size_t i = 0; error == 0 && unit->source[i] != NULL; i++)
+		error = add_source_map(&argv, unit->source[i], err);
+	/* Last, as the last match counts: this folder may be in a source's folder. */
+	add_prefix_map(&argv, options->dir, ".");
+	text_list_add(&argv, "-c");
+	if (error == 0)
+		error = add_source(&argv, options, source, err);
+	if (error == 0)
+		error = finish_arguments(&argv, object, err);
+	if (error == 0)
+		error = compile(&argv, options, source, err);
+	text_list_free(&argv);
+	return error;
+}
+
+/* The path of object NAME, to be freed; NULL: no memory. */
+static char *
+object_path(
+    const struct build_options *options, const char *name, struct tz_error *err)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s.o", options->dir, name) >= 0)
+		return path;
+	tz_error(err, TZ_EIO, "%s: out of memory", name);
+	return NULL;
+}
+
+int
+build_link(const struct build_options *options, const char *name,
+    char *const *parts, char **object, struct tz_error *err)
+{
+	struct text_list argv = { .at = NULL };
+	char *path = object_path(options, name, err);
+	int error = path != NULL ? add_compiler(&argv, options, err) : -TZ_EIO;
+
+	*object = NULL;
+	text_list_add(&argv, "-r");
+	text_list_add(&argv, "-nostdlib");
+	for (size_t i = 0; parts[i] != NULL; i++)
+		text_list_add(&argv, "%s", parts[i]);
+	if (error == 0)
+		error = finish_arguments(&argv, path, err);
+	if (error == 0)
+		error = compile(&argv, options, name, err);
+	text_list_free(&argv);
+	if (error == 0)
+		*object = path;
+	else
+		free(path);
+	return error;
+}
+
+/* The same for the sources of UNIT, which are compiled to an object each first. */
+static int
+build_of_parts(const struct build_kpi *kpi, const struct build_options *options,
+    const struct build_unit *unit, char **object, struct tz_error *err)
+{
+	struct text_list parts = { .at = NULL };
+	int error = 0;
+
+	for (size_t i = 0; error == 0 && unit->source[i] != NULL; i++) {
+		text_list_add(
+		    &parts, "%s/%s.%zu.o", options->dir, unit->name, i);
+		error = parts.failed
+		    ? tz_error(err, TZ_EIO, "%s: out of memory", unit->name)
+		    : compile_source(kpi, options, unit, i, parts.at[i], err);
+	}
+	if (error == 0)
+		error = build_link(options, unit->name, parts.at, object, err);
+	text_list_free(&parts);
+	return error;
+}
+
 int
 build_object(const struct build_kpi *kpi, const struct build_options *options,
     const struct build_unit *unit, char **object, struct tz_error *err)
 {
-	char *const *sources = unit->source;
-	const char *name = unit->name;
-	struct text_list argv = { .at = NULL };
-	size_t i;
+	char *path;
 	int error;
 
 	*object = NULL;
-	error = add_flags(&argv, kpi, options, unit, err);
-	for (i = 0; error == 0 && sources[i] != NULL; i++)
-		error = add_source(&argv, options, sources[i], err);
-	/* Last, as the last match counts: this folder may be in a source's folder. */
-	add_prefix_map(&argv, options->dir, ".");
-	if (error == 0 && i == 0)
-		error = tz_error(err, TZ_EUSAGE, "%s: no source", name);
-	/* Several sources become one object by a partial link. */
-	text_list_add(&argv, i > 1 ? "-r" : "-c");
-	if (i > 1)
-		text_list_add(&argv, "-nostdlib");
-	if (error == 0 && asprintf(object, "%s/%s.o", options->dir, name) < 0) {
-		*object = NULL;
-		error = tz_error(err, TZ_EIO, "%s: out of memory", name);
-	}
-	text_list_add(&argv, "-o");
-	text_list_add(&argv, "%s", *object != NULL ? *object : "");
-	if (error == 0 && argv.failed)
-		error = tz_error(err, TZ_EIO, "%s: out of memory", name);
+	if (unit->source[0] == NULL)
+		return tz_error(err, TZ_EUSAGE, "%s: no source", unit->name);
+	if (unit->source[1] != NULL)
+		return build_of_parts(kpi, options, unit, object, err);
+	path = object_path(options, unit->name, err);
+	error = path != NULL ? compile_source(kpi, options, unit, 0, path, err)
+			     : -TZ_EIO;
 	if (error == 0)
-		error = compile(&argv, options, sources[0], err);
-	if (error != 0) {
-		free(*object);
-		*object = NULL;
-	}
-	text_list_free(&argv);
+		*object = path;
+	else
+		free(path);
 	return error;
 }
 

@@ -84,6 +84,13 @@ int build_object(const struct build_kpi *kpi,
     char **object, struct tz_error *err);
 
 /*
+ * Makes one object of PARTS, DIR/NAME.o, by a partial link.  The rest as build_object(),
+ * which links the objects of several sources in the same way.
+ */
+int build_link(const struct build_options *options, const char *name,
+    char *const *parts, char **object, struct tz_error *err);
+
+/*
  * The compiler's command line for UNIT without its sources, to be freed with
  * build_strings_free().  NULL: no memory, or an error as for build_object().
  */

@@ -17,12 +17,13 @@
 /* The folder names of objects.c. */
 static const char *const kinds[] = { "plain", "invariants" };
 
-/* Compiles one source, or links objects, into DIR, which is created. */
+/* Compiles SOURCE into DIR, which is created. */
 static int
 compile(const struct bench *bench, const struct build_options *options,
-    char *const *sources, char **object, struct tz_error *err)
+    char *source, char **object, struct tz_error *err)
 {
 	const struct driver *driver = &bench->build_cache->plan.driver;
+	char *const sources[] = { source, NULL };
 	const struct build_unit unit = {
 		.name = driver->module, .source = sources, .flag = driver->flags
 	};
@@ -65,14 +66,14 @@ open_base(struct bench *bench, unsigned which, struct build_options *options,
 	if (error == 0 && (base->object == NULL || base->digest == NULL))
 		error = tz_error(err, TZ_EIO, "out of memory");
 	for (size_t i = 0; error == 0 && i < count; i++) {
-		char *sources[] = { unit_path(bench, i), NULL };
 		char dir[TREE_PATH_BYTES + 64];
 
 		snprintf(dir, sizeof(dir), "%s/%s%zu", bench->scratch,
 		    kinds[which], i);
 		options->dir = dir;
 		options->invariants = which != 0;
-		error = compile(bench, options, sources, &base->object[i], err);
+		error = compile(
+		    bench, options, unit_path(bench, i), &base->object[i], err);
 		if (error == 0)
 			error = elf_code_digest(
 			    base->object[i], &base->digest[i], err);
@@ -112,7 +113,11 @@ link_driver(const struct bench *bench, unsigned which, size_t index,
 	options.dir = folder;
 	options.invariants = which != 0;
 	if (error == 0)
-		error = compile(bench, &options, objects, linked, err);
+		error = tree_make(folder, 0700, err);
+	if (error == 0)
+		error = build_link(&options,
+		    bench->build_cache->plan.driver.module, objects, linked,
+		    err);
 	free(tree);
 	return error;
 }
@@ -243,7 +248,6 @@ compile_one(const struct bench *bench, const struct mutant *mutant,
 	const struct mutate_source *source =
 	    &bench->list->source[mutant->source];
 	char text[TREE_PATH_BYTES + 64], folder[TREE_PATH_BYTES + 64];
-	char *sources[] = { source->path, NULL };
 	struct build_options options;
 	struct build_kpi *kpi;
 	char *tree;
@@ -261,7 +265,7 @@ compile_one(const struct bench *bench, const struct mutant *mutant,
 	if (error == 0)
 		error = write_source(source, mutant, text, err);
 	if (error == 0)
-		error = compile(bench, &options, sources, object, err);
+		error = compile(bench, &options, source->path, object, err);
 	free(tree);
 	return error;
 }
