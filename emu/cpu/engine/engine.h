@@ -131,21 +131,23 @@ struct engine_snapshot *engine_snapshot_unpack(
 /* The version of the engine, as one number. */
 uint32_t engine_version(void);
 
-/*
- * Calls .site before each execution of an instruction in [VA, LAST_VA].  RFLAGS is
- * correct only if no instruction between two hooked ones of a block is not hooked: 2.1.1
- * updates the flags for the second hook only if another kind of instruction has set them
- * last.
- */
+/* The instructions in [.va, .last_va]. */
 struct engine_site {
 	uint64_t va, last_va;
 	size_t hook; /* the engine's name of it */
 };
 
+/*
+ * Calls engine_ops.site before each execution of an instruction of SITE, and sets .hook.
+ * RFLAGS is correct only if no instruction between two hooked ones of a block is not
+ * hooked: 2.1.1 updates the flags for the second hook only if another kind of instruction
+ * has set them last.
+ */
 void engine_hook(struct engine *engine, struct engine_site *site);
 /*
  * Takes the hooks of COUNT sites back.  What was translated with them may go on to call
- * .site, or not: it must be dropped before it runs again.
+ * engine_ops.site, or not: it must be dropped before it runs again.  The TLB is empty
+ * afterwards.
  */
 void engine_unhook(
     struct engine *engine, const struct engine_site *site, size_t count);

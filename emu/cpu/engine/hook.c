@@ -25,8 +25,9 @@ hook(struct cpu *cpu, uint64_t va, uint64_t last_va)
 /*
  * The engine looks at each hook of its list whenever it calls one, and most hooks are of
  * places that ran once: of a kernel's start, of programs that have ended.  So all are
- * dropped, and the places that still run are hooked again, as soon as there are an eighth
- * more than SETTLE_CALLS calls after the last time; dropping costs about as many calls.
+ * dropped when there are an eighth more of them than there were SETTLE_CALLS calls after
+ * the last drop; places that still run are hooked again.  A drop costs about as much as
+ * SETTLE_CALLS calls.
  */
 #define SETTLE_CALLS 8192
 

@@ -30,15 +30,6 @@ enum {
 #define GZIP_MAGIC    "\x1f\x8b"
 #define LENGTH_BYTES  4 /* of the payload, after it; gzip has its own */
 
-static uint32_t
-get(const struct bytes *file, size_t offset, size_t count)
-{
-	uint32_t value = 0;
-
-	memcpy(&value, file->at + offset, count);
-	return value;
-}
-
 /* Where distributions have the kernel in a package. */
 static const char *const kernel_paths[] = {
 	"boot/vmlinuz-*",
@@ -48,6 +39,15 @@ static const char *const kernel_paths[] = {
 	"usr/lib/debug/lib/modules/*/vmlinux",
 	NULL,
 };
+
+static uint32_t
+get(const struct bytes *file, size_t offset, size_t count)
+{
+	uint32_t value = 0;
+
+	memcpy(&value, file->at + offset, count);
+	return value;
+}
 
 static bool
 has_magic(const struct bytes *file, size_t offset, const char *magic)
