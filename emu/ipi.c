@@ -151,7 +151,8 @@ machine_deliver_due(struct machine *machine, unsigned id)
 			if (slot->parked && machine->config.board)
 				machine_end_run(machine, MACHINE_UNMODELLED, id,
 				    0,
-				    "start-up IPI: real mode is not modelled");
+				    "start-up IPI: real mode is not modelled, "
+				    "only ACPI's wake-up mailbox");
 			else if (slot->parked)
 				machine_start_cpu(machine, id, ipi.due);
 			break;

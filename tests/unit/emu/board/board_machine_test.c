@@ -54,6 +54,10 @@ GUEST(two,
     "2: pause; cmpb $0, 0x100(%rbx); je 2b\n" SEND(0x30)
 	POWER(0x604, 0x34) "3: mov $0xe8000, %ebx\n" SEND(
 	    0x31) "movb $1, 0x100(%rbx); 4: cli; hlt; jmp 4b\n");
+/* CPU 0 starts CPU 1 by the local APIC instead. */
+GUEST(startup,
+    "mov $0xfee00310, %ebx; movl $0x1000000, (%rbx)\n"
+    "mov $0xfee00300, %ecx; movl $0x4608, (%rcx); 1: pause; jmp 1b\n");
 /*
  * Through 32-bit code, as a kernel's second CPU goes: each of its instructions there, and
  * LEGACY, then 'L' in 64-bit mode, and '3' if CR4 is what that code has set.
@@ -282,6 +286,18 @@ mailbox_starts_the_other_cpu(void **state)
 }
 
 static void
+startup_ipi_ends_the_run(void **state)
+{
+	struct rig rig;
+
+	(void)state;
+	make(&rig, startup_begin, startup_end, 2, false);
+	run(&rig, MACHINE_UNMODELLED);
+	assert_non_null(strstr(rig.result.text, "start-up IPI"));
+	machine_destroy(rig.machine);
+}
+
+static void
 cpu_goes_through_32_bit_code(void **state)
 {
 	struct rig rig;
@@ -364,6 +380,7 @@ main(void)
 		cmocka_unit_test(reset_ends_the_run),
 		cmocka_unit_test(snapshot_has_the_board),
 		cmocka_unit_test(mailbox_starts_the_other_cpu),
+		cmocka_unit_test(startup_ipi_ends_the_run),
 		cmocka_unit_test(cpu_goes_through_32_bit_code),
 		cmocka_unit_test(debug_registers_and_cr8_have_their_bits),
 		cmocka_unit_test(debug_registers_and_cr8_have_no_other_bits),
