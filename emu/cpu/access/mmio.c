@@ -1,8 +1,11 @@
 /*
  * The local APIC's page.  The engine calls in the middle of a block and does not
  * report which instruction accesses the page.  Because time is exact, the
- * instruction is found here: the only one of the block whose memory operand, with
- * the current registers, is that access.  If two match, the run ends.
+ * instruction is found here: the first one of the block, after that of the last access,
+ * whose memory operand, with the current registers, is this access.  A later one that
+ * matches as well has not been reached: the first would have made the same access before.
+ * But if the registers of its address are written in between, it need not have, and the run
+ * ends.
  */
 #include "emu/cpu/state.h"
 
@@ -12,12 +15,58 @@ struct find_access {
 	uint64_t pa;
 	unsigned bytes;
 	bool write;
-	unsigned matches;
-	unsigned index; /* of the matching instruction in its block */
-	uint64_t va;    /* and its address */
+	unsigned matches;   /* instructions that could be meant */
+	unsigned index;     /* of the first one in its block */
+	uint64_t va;        /* and its address */
+	uint32_t registers; /* of its operand's address, one bit each */
+	bool changed;       /* one of them is written later in the block */
 	/* The engine splits accesses wider than 4 bytes. */
 	unsigned insn_bytes;
 };
+
+/* True if the operand MEMORY is the access. */
+static bool
+is_access(const struct find_access *find, const struct insn_memory *memory)
+{
+	struct walk walk;
+
+	return memory->bytes >= find->bytes &&
+	    (find->write ? memory->written : memory->read) &&
+	    walk_page(&find->cpu->space, (struct gva){ memory->va }, &walk) &&
+	    walk.pa.u == find->pa;
+}
+
+/* True if the instruction has made its accesses before the last one of this run of the block. */
+static bool
+is_past(const struct find_access *find, unsigned index, const struct insn *insn)
+{
+	const struct cpu_sites *sites = &find->cpu->sites;
+
+	if (sites->last_access.begin != cpu_cycles(find->cpu) + 1)
+		return false;
+	if (index != sites->last_access.index)
+		return index < sites->last_access.index;
+	return insn->class != INSN_REP &&
+	    (sites->last_access.write || !find->write);
+}
+
+static uint32_t
+register_bit(unsigned reg)
+{
+	return reg < INSN_REGS ? UINT32_C(1) << reg : 0;
+}
+
+static uint32_t
+address_registers(const struct insn_uses *uses)
+{
+	uint32_t registers = 0;
+
+	for (unsigned i = 0; i < uses->access_count; i++)
+		registers |= register_bit(uses->access[i].base) |
+		    register_bit(uses->access[i].index) |
+		    register_bit(uses->access[i].segment);
+	return registers;
+}
 
 static bool
 match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
@@ -25,20 +74,25 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 {
 	struct find_access *find = arg;
 	struct insn_memory memory;
-	struct walk walk;
+	struct insn_uses uses;
+	bool matches = insn_memory_operand(
+			   bytes, insn->length, va, &find->regs, &memory) &&
+	    is_access(find, &memory) && !is_past(find, index, insn);
 
-	if (!insn_memory_operand(
-		bytes, insn->length, va, &find->regs, &memory) ||
-	    memory.bytes < find->bytes ||
-	    !(find->write ? memory.written : memory.read))
+	if (!matches && find->matches == 0)
 		return true;
-	if (!walk_page(&find->cpu->space, (struct gva){ memory.va }, &walk) ||
-	    walk.pa.u != find->pa)
-		return true;
-	find->matches++;
-	find->index = index;
-	find->va = va;
-	find->insn_bytes = memory.bytes;
+	insn_uses(bytes, insn->length, va, &uses);
+	if (find->matches == 0) {
+		find->index = index;
+		find->va = va;
+		find->insn_bytes = memory.bytes;
+		find->registers = address_registers(&uses);
+		find->matches = 1;
+	} else if (matches && find->changed) {
+		find->matches++;
+	}
+	find->changed |= ((uses.written | register_bit(uses.to)) &
+			     find->registers) != 0;
 	return true;
 }
 
@@ -66,6 +120,9 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 		    (unsigned long long)cpu->block->va, find.matches);
 		return false;
 	}
+	cpu->sites.last_access.begin = cpu_cycles(cpu) + 1;
+	cpu->sites.last_access.index = find.index;
+	cpu->sites.last_access.write = write;
 	cpu_audit_until(cpu, find.index);
 	*now = cpu_cycles(cpu) + find.index;
 	*bytes = find.insn_bytes;

@@ -68,6 +68,11 @@ struct cpu_hooks {
 struct cpu_sites {
 	enum cond_outcome outcome;
 	uint64_t access_va; /* of the current access to the APIC; else 0 */
+	struct {
+		uint64_t begin; /* of its block: cycles + 1; 0: none yet */
+		unsigned index; /* of its instruction in the block */
+		bool write;
+	} last_access; /* the one before */
 };
 
 /* code.c */

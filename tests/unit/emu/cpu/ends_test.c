@@ -41,6 +41,7 @@ static const struct {
 #define EDGE       (NO_GATE + 1)
 #define PMI_VECTOR (NO_GATE + 2)
 #define ABSENT_CPU (NO_GATE + 3)
+#define MOVED      (NO_GATE + 4)
 
 static void
 assert_guest_ends(
@@ -159,11 +160,38 @@ data_behind_the_instruction_is_no_fetch(void **state)
 	guest_free(&guest);
 }
 
+/* A pointer that moves between two stores: which one is it?  Step by step, it is known. */
+static void
+an_access_that_two_instructions_may_have_made_ends_the_run(void **state)
+{
+	struct guest_options options = {
+		.param = MOVED,
+		.no_decode = true,
+		.insns_max = 100000,
+	};
+	struct guest guest;
+
+	(void)state;
+	guest_run("ends", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_UNMODELLED);
+	assert_non_null(strstr(
+	    guest.result.text, "local APIC register 0x340 in the block"));
+	assert_non_null(
+	    strstr(guest.result.text, "2 instructions could be meant"));
+	guest_free(&guest);
+	options.single_step = true;
+	guest_run("ends", &options, &guest);
+	assert_int_equal(guest.result.end, MACHINE_LIMIT);
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_end_has_its_reason),
+		cmocka_unit_test(
+		    an_access_that_two_instructions_may_have_made_ends_the_run),
 		cmocka_unit_test(what_is_of_an_absent_extension_is_named),
 		cmocka_unit_test(a_missing_gate_is_a_fault_of_its_own),
 		cmocka_unit_test(data_behind_the_instruction_is_no_fetch),

@@ -115,6 +115,20 @@ hooks_are_dropped_and_made_again(void **state)
 	guest_free(&guest);
 }
 
+static void
+accesses_of_one_block_to_the_local_apic_are_told_apart(void **state)
+{
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("local_apic", &options, &guest);
+	guest_assert_exit(&guest);
+	assert_int_equal(guest_note(&guest, 1, 0), 0x10020);
+	assert_int_equal(guest_note(&guest, 1, 1), 0x10420);
+	guest_free(&guest);
+}
+
 /* XSTATE_BV, XCOMP_BV, FCW to FTW, MXCSR and its mask, ST0, XMM0 of an area. */
 static void
 expect_area(const struct guest *guest, uint64_t code, const uint64_t words[6])
@@ -184,6 +198,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
 		cmocka_unit_test(control_registers_take_what_the_processor_has),
 		cmocka_unit_test(hooks_are_dropped_and_made_again),
+		cmocka_unit_test(
+		    accesses_of_one_block_to_the_local_apic_are_told_apart),
 		cmocka_unit_test(x87_and_sse_state_is_saved_and_restored),
 	};
 

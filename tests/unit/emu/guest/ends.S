@@ -38,6 +38,7 @@ table:	row e_rdrand
 	row e_edge
 	row e_pmi_vector
 	row e_absent
+	row e_moved
 
 e_rdrand:
 	nop
@@ -150,4 +151,10 @@ e_pmi_vector:
 e_absent:
 	mov dword ptr [APIC + 0x310], 7 << 24
 	mov dword ptr [APIC + 0x300], 0x4040
+	jmp .
+e_moved:
+	mov rbx, APIC + 0x340
+	mov dword ptr [rbx], 0x10010
+	add rbx, 0x10
+	mov dword ptr [rbx], 0x10010
 	jmp .
