@@ -3,9 +3,9 @@
  * report which instruction accesses the page.  Because time is exact, the
  * instruction is found here: the first one of the block, after that of the last access,
  * whose memory operand, with the current registers, is this access.  A later one that
- * matches as well has not been reached: the first would have made the same access before.
- * But if the registers of its address are written in between, it need not have, and the run
- * ends.
+ * matches as well has not been reached, because the first one would have made the same
+ * access before it.  Where a register of the first one's address is written in between, it
+ * may have accessed another place, so that both are possible: the run ends.
  */
 #include "emu/cpu/state.h"
 

@@ -506,7 +506,10 @@ engine_hook(struct engine *engine, struct engine_site *site)
 	    engine->ops.arg, site));
 }
 
-/* Without paging, no address that uc_hook_del() looks up can fault. */
+/*
+ * Without paging a linear address is the physical one, and none that uc_hook_del() looks up
+ * can fault.
+ */
 static void
 leave_paging(struct engine *engine)
 {

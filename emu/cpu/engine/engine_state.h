@@ -6,11 +6,11 @@
 
 #include <unicorn/unicorn.h>
 
-/* State of the program that a change of privilege must keep. */
 #define VECTOR_REGS 16
 #define X87_REGS    8
 #define TABLE_REGS  4
 
+/* State of the program that a change of privilege must keep. */
 struct program_state {
 	uint64_t reg[ENGINE_REG_COUNT + 1]; /* the last is EFER, if used */
 	uc_x86_mmr table[TABLE_REGS];

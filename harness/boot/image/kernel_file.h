@@ -1,6 +1,6 @@
 /*
- * A Linux kernel for x86-64 as users have it: a bzImage, a vmlinux ELF file, or a package
- * of Debian's or rpm's kind with one of them.  Nothing is changed: the payload of a bzImage is
+ * A Linux kernel for x86-64 as users have it: a bzImage, a vmlinux ELF file, or a .deb or
+ * .rpm package with one of them.  Nothing is changed: the payload of a bzImage is
  * decompressed, as its own first part would do.
  *
  * Source: Linux, Documentation/arch/x86/boot.rst, "The Real-Mode Kernel Header".

@@ -24,8 +24,8 @@ int unpack_stream(const char *name, struct bytes data, size_t bytes_max,
 
 /*
  * The first regular file of the archive DATA (ar, tar, cpio or rpm, compressed or not)
- * whose path, without a leading "./", matches one of PATTERNS as glob(7) says; NULL ends
- * the list.  -TZ_ENOENT: there is none.
+ * whose path, without a leading "./", matches one of PATTERNS (glob(7); the last is NULL).
+ * -TZ_ENOENT: no path matches.
  */
 int unpack_member(const char *name, struct bytes data,
     const char *const patterns[], size_t bytes_max, struct bytes *out,
