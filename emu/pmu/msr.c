@@ -2,18 +2,20 @@
 #include "emu/pmu/pmu.h"
 #include "emu/pmu/state.h"
 
-#define STATUS_UNCORE   TZ_BIT(61)
-#define STATUS_CHANGED  TZ_BIT(63)
-#define STATUS_V4       (TZ_BIT(58) | PMU_STATUS_CTR_FRZ | TZ_BIT(60))
-#define CAPABILITY_FULL TZ_BIT(13)
-#define CAPABILITY_TRAP TZ_BIT(6)  /* a PEBS record is after the event */
-#define CAPABILITY_REGS TZ_BIT(7)  /* PEBS records have registers */
-#define CAPABILITY_BASE TZ_BIT(14) /* PEBS baseline */
-#define LOAD_LATENCY    UINT64_C(0xf00000000)
-#define CONFIG_XMM      TZ_BIT(2)
-#define CONFIG_LBR      TZ_BIT(3)
-#define CONFIG_LBRS     UINT64_C(0xff000000)
-#define INUSE_PMI       TZ_BIT(63)
+#define STATUS_UNCORE      TZ_BIT(61)
+#define STATUS_CHANGED     TZ_BIT(63)
+#define STATUS_V4          (TZ_BIT(58) | PMU_STATUS_CTR_FRZ | TZ_BIT(60))
+#define CAPABILITY_FULL    TZ_BIT(13)
+#define CAPABILITY_TRAP    TZ_BIT(6)  /* a PEBS record is after the event */
+#define CAPABILITY_REGS    TZ_BIT(7)  /* PEBS records have registers */
+#define CAPABILITY_BASE    TZ_BIT(14) /* PEBS baseline */
+#define CAPABILITY_METRICS TZ_BIT(15)
+#define CTRL_METRICS       TZ_BIT(48) /* of IA32_PERF_GLOBAL_CTRL */
+#define LOAD_LATENCY       UINT64_C(0xf00000000)
+#define CONFIG_XMM         TZ_BIT(2)
+#define CONFIG_LBR         TZ_BIT(3)
+#define CONFIG_LBRS        UINT64_C(0xff000000)
+#define INUSE_PMI          TZ_BIT(63)
 
 /* An access to the INDEX-th MSR of a row. */
 typedef enum fault (*read_fn)(
@@ -32,6 +34,16 @@ has_baseline(const struct pmu *pmu)
 {
 	return profile_pebs_counters(pmu->profile) != 0 &&
 	    profile_pebs_format(pmu->profile) >= 4;
+}
+
+/*
+ * Metrics of issue slots.  They have no model and stand at 0.  A core of a hybrid part has
+ * them because a kernel takes that for granted; on other processors they are not announced.
+ */
+static bool
+has_metrics(const struct pmu *pmu)
+{
+	return pmu->profile->hybrid && pmu_fixed_count(pmu->profile) >= 4;
 }
 
 static enum fault
@@ -179,7 +191,26 @@ static enum fault
 pmu_global_ctrl_write(struct pmu *pmu, unsigned index, uint64_t value)
 {
 	(void)index;
-	return store(&pmu->global_ctrl, value, pmu_counter_bits(pmu->profile));
+	return store(&pmu->global_ctrl, value,
+	    pmu_counter_bits(pmu->profile) |
+		(has_metrics(pmu) ? CTRL_METRICS : 0));
+}
+
+static enum fault
+pmu_metrics_read(const struct pmu *pmu, unsigned index, uint64_t *value)
+{
+	(void)index;
+	*value = 0;
+	return has_metrics(pmu) ? FAULT_NONE : FAULT_GP;
+}
+
+/* A value of its own has no model: pmu_unmodelled(). */
+static enum fault
+pmu_metrics_write(struct pmu *pmu, unsigned index, uint64_t value)
+{
+	(void)index;
+	(void)value;
+	return has_metrics(pmu) ? FAULT_NONE : FAULT_GP;
 }
 
 static enum fault
@@ -194,6 +225,8 @@ pmu_capabilities_read(const struct pmu *pmu, unsigned index, uint64_t *value)
 		    (uint64_t)profile_pebs_format(pmu->profile) << 8;
 	if (has_baseline(pmu))
 		*value |= CAPABILITY_BASE;
+	if (has_metrics(pmu))
+		*value |= CAPABILITY_METRICS;
 	return FAULT_NONE;
 }
 
@@ -322,6 +355,8 @@ pmu_pebs_config_write(struct pmu *pmu, unsigned index, uint64_t value)
 uint64_t
 pmu_unmodelled(const struct pmu *pmu, uint32_t index, uint64_t value)
 {
+	if (index == PMU_MSR_METRICS)
+		return value;
 	if (index == PMU_MSR_PEBS_ENABLE && has_load_latency(pmu))
 		return value & LOAD_LATENCY;
 	return index == PMU_MSR_PEBS_DATA_CFG

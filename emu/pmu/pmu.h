@@ -25,6 +25,8 @@
 #define PMU_MSR_COUNTER             UINT32_C(0xc1)
 #define PMU_MSR_SELECT              UINT32_C(0x186)
 #define PMU_MSR_FIXED               UINT32_C(0x309)
+#define PMU_MSR_METRICS             UINT32_C(0x329)
+#define PMU_MSR_FIXED_CTRL          UINT32_C(0x38d)
 #define PMU_MSR_GLOBAL_STATUS       UINT32_C(0x38e)
 #define PMU_MSR_GLOBAL_CTRL         UINT32_C(0x38f)
 #define PMU_MSR_GLOBAL_STATUS_RESET UINT32_C(0x390)
@@ -129,7 +131,7 @@ uint64_t pmu_pebs_groups(const struct pmu *pmu, uint64_t counters);
 
 /*
  * The bits of VALUE, written to an MSR of the unit, that processors have but that have
- * no model: load latency, and XMM and LBR groups of a PEBS record.
+ * no model: load latency, XMM and LBR groups of a PEBS record, metrics of issue slots.
  */
 uint64_t pmu_unmodelled(const struct pmu *pmu, uint32_t index, uint64_t value);
 

@@ -1,5 +1,6 @@
 #include "emu/profile/cpu_set.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -97,6 +98,23 @@ cpu_set_check_clocks(
 	return 0;
 }
 
+static void
+cpu_set_make_hybrid(struct cpu_set *cpu_set)
+{
+	unsigned gp = UINT_MAX, fixed = UINT_MAX;
+
+	for (unsigned i = 0; i < cpu_set->count; i++) {
+		const struct profile *profile = &cpu_set->profile[i];
+
+		if (profile_gp_counters(profile) < gp)
+			gp = profile_gp_counters(profile);
+		if (profile_fixed_counters(profile) < fixed)
+			fixed = profile_fixed_counters(profile);
+	}
+	for (unsigned i = 0; i < cpu_set->count; i++)
+		profile_set_hybrid(&cpu_set->profile[i], gp, fixed);
+}
+
 static int
 cpu_set_read_list(
     struct cpu_set *cpu_set, const char *text, struct tz_error *err)
@@ -118,8 +136,8 @@ cpu_set_read_list(
 	while (!cpu_set_repeats(cpu_set, period))
 		period++;
 	cpu_set->count = period;
-	for (unsigned i = 0; cpu_set->count > 1 && i < cpu_set->count; i++)
-		profile_set_hybrid(&cpu_set->profile[i]);
+	if (cpu_set->count > 1)
+		cpu_set_make_hybrid(cpu_set);
 	return cpu_set_check_clocks(cpu_set, text, err);
 }
 
@@ -248,8 +266,7 @@ cpu_set_without(struct cpu_set *cpu_set, unsigned cpu, unsigned cpu_count,
 	for (unsigned i = cpu_set->count; i < cpu_count; i++)
 		cpu_set->profile[i] = cpu_set->profile[i % cpu_set->count];
 	cpu_set->count = cpu_count;
-	for (unsigned i = 0; i < cpu_count; i++)
-		profile_set_hybrid(&cpu_set->profile[i]);
+	cpu_set_make_hybrid(cpu_set);
 	profile_without(
 	    &cpu_set->profile[cpu], &cpu_set->profile[cpu], feature, 1);
 }

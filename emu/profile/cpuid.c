@@ -176,14 +176,19 @@ cpuid_perfmon(const struct profile *profile, const struct profile_cpu *cpu,
 	(void)subleaf;
 	out[EAX] = profile->perfmon_eax;
 	out[EDX] = profile->perfmon_edx;
+	if (profile->announced_gp != 0)
+		out[EAX] = (out[EAX] & ~UINT32_C(0xff00)) |
+		    profile->announced_gp << 8;
+	if (profile->announced_fixed != 0)
+		out[EDX] = (out[EDX] & ~UINT32_C(0x1f)) |
+		    profile->announced_fixed;
 	if (tz_bits(profile->perfmon_eax, 7, 0) == 0)
 		return;
 	out[EBX] = PERFMON_ABSENT &
 	    ((UINT32_C(1) << tz_bits(profile->perfmon_eax, 31, 24)) - 1);
 	/* From version 5 on, a bit for each fixed counter. */
 	if (tz_bits(profile->perfmon_eax, 7, 0) >= 5)
-		out[ECX] =
-		    (UINT32_C(1) << tz_bits(profile->perfmon_edx, 4, 0)) - 1;
+		out[ECX] = (UINT32_C(1) << tz_bits(out[EDX], 4, 0)) - 1;
 }
 
 static void

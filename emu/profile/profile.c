@@ -101,11 +101,25 @@ profile_at(size_t index)
 }
 
 void
-profile_set_hybrid(struct profile *profile)
+profile_set_hybrid(struct profile *profile, unsigned gp, unsigned fixed)
 {
 	profile->hybrid = true;
+	profile->announced_gp = gp;
+	profile->announced_fixed = fixed;
 	if (profile->leaf_max < PROFILE_LEAF_HYBRID)
 		profile->leaf_max = PROFILE_LEAF_HYBRID;
+}
+
+unsigned
+profile_gp_counters(const struct profile *profile)
+{
+	return (unsigned)tz_bits(profile->perfmon_eax, 15, 8);
+}
+
+unsigned
+profile_fixed_counters(const struct profile *profile)
+{
+	return (unsigned)tz_bits(profile->perfmon_edx, 4, 0);
 }
 
 uint64_t
@@ -170,12 +184,12 @@ profile_pebs_format(const struct profile *profile)
 uint64_t
 profile_pebs_counters(const struct profile *profile)
 {
-	unsigned gp = (unsigned)tz_bits(profile->perfmon_eax, 15, 8);
-	unsigned fixed = (unsigned)tz_bits(profile->perfmon_edx, 4, 0);
+	unsigned gp = profile_gp_counters(profile);
+	unsigned fixed = profile_fixed_counters(profile);
 
 	if (!profile->ds || tz_bits(profile->perfmon_eax, 7, 0) < 2)
 		return 0;
-	if (profile_pebs_format(profile) >= 4)
+	if (profile_pebs_format(profile) >= 4 || profile->uarch->pebs_gp == 8)
 		return ((UINT64_C(1) << gp) - 1) |
 		    ((UINT64_C(1) << fixed) - 1) << 32;
 	if (profile->uarch->pebs_gp < gp)

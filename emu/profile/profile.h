@@ -62,7 +62,9 @@ struct profile_uarch {
 	enum profile_events events;
 	unsigned pebs_format; /* IA32_PERF_CAPABILITIES[11:8] before
 				 architectural version 5 */
-	unsigned pebs_gp;     /* general-purpose counters that PEBS can use */
+	unsigned
+	    pebs_gp; /* general-purpose counters that PEBS can use; 8: extended
+				 PEBS, by all counters, also fixed ones */
 	const struct profile_cost *cost; /* of instructions: cost.def */
 };
 
@@ -96,6 +98,8 @@ struct profile {
 	uint32_t xsave1_eax;               /* CPUID.(0DH,1):EAX */
 	uint64_t xss_mask;                 /* CPUID.(0DH,1):EDX:ECX */
 	uint32_t perfmon_eax, perfmon_edx; /* CPUID leaf 0AH */
+	/* Counters that leaf 0AH announces in place of the CPU's own number; 0: that. */
+	unsigned announced_gp, announced_fixed;
 
 	const struct profile_uarch *uarch;
 	uint32_t errata;    /* errata of the model: bits by profile_erratum */
@@ -135,9 +139,15 @@ const struct profile *profile_at(size_t index);
 
 /*
  * Makes PROFILE that of a core of a hybrid part: CPUID reports a hybrid part, and
- * leaf 1AH exists.  Rows of hybrid parts already are.
+ * leaf 1AH exists.  Rows of hybrid parts already are.  GP and FIXED: the counters that all
+ * cores of the part have, which leaf 0AH announces on each: a core may have more, and
+ * software knows which by its model (Linux, arch/x86/events/intel/core.c, "Alder Lake").
  */
-void profile_set_hybrid(struct profile *profile);
+void profile_set_hybrid(struct profile *profile, unsigned gp, unsigned fixed);
+
+/* Counters of PROFILE's own: CPUID.0AH:EAX[15:8] and EDX[4:0] if it is no hybrid part. */
+unsigned profile_gp_counters(const struct profile *profile);
+unsigned profile_fixed_counters(const struct profile *profile);
 
 /*
  * The TSC's frequency in Hz: from leaf 15H or, on processors without it, the ratio

@@ -62,6 +62,8 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 	uint64_t width = version >= 3 ? WIDTH_MASK : BIT(40) - 1;
 	uint64_t counters = (BIT(gp) - 1) | (BIT(fixed) - 1) << 32;
 	uint64_t fields = 0;
+	/* Only a core of a hybrid part that has a fourth fixed counter. */
+	bool metrics = profile->core_type == 0x40 && profile->native_model != 0;
 
 	*exists = true;
 	if (index >= 0xc1 && index < 0xc1 + gp)
@@ -87,7 +89,10 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 	case FIXED_CTRL:
 		return fields;
 	case CTRL:
-		return counters;
+		return counters | (metrics ? BIT(48) : 0);
+	case 0x329:
+		*exists = metrics;
+		return UINT64_MAX;
 	case 0x345:
 	case STATUS:
 		return 0;
@@ -95,7 +100,7 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 		*exists = version >= 4;
 		return 0;
 	case 0x3f1:
-		if (version >= 5)
+		if (version >= 5 || strcmp(profile->name, "goldmont-plus") == 0)
 			return counters;
 		return version < 3 ||
 			profile->uarch->events == PROFILE_EVENTS_ATOM
@@ -111,8 +116,8 @@ accepted_bits(const struct profile *profile, uint32_t index, bool *exists)
 }
 
 static const uint32_t ranges[][2] = { { 0xc1, 0xc9 }, { 0x186, 0x18e },
-	{ 0x309, 0x30d }, { 0x345, 0x346 }, { 0x38d, 0x393 }, { 0x3f1, 0x3f3 },
-	{ 0x4c1, 0x4c9 } };
+	{ 0x309, 0x30d }, { 0x329, 0x32a }, { 0x345, 0x346 }, { 0x38d, 0x393 },
+	{ 0x3f1, 0x3f3 }, { 0x4c1, 0x4c9 } };
 
 static void
 each_bit_of_each_register(void **state)

@@ -144,6 +144,47 @@ a_mix_is_a_hybrid_part(void **state)
 	assert_false(profile_find("skylake")->hybrid);
 }
 
+/* Leaf 0AH of each CPU has the counters that all of them have. */
+static void
+a_hybrid_part_announces_common_counters(void **state)
+{
+	static const struct {
+		const char *text;
+		uint32_t gp, fixed;
+	} rows[] = {
+		{ "alderlake-p", 8, 4 },
+		{ "alderlake-e", 6, 3 },
+		{ "alderlake-p,alderlake-e", 6, 3 },
+		{ "alderlake-e*3,alderlake-p", 6, 3 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct tz_error err;
+
+		assert_int_equal(
+		    cpu_set_parse(rows[i].text, NULL, &cpu_set, &err), 0);
+		for (unsigned cpu = 0; cpu < 4; cpu++) {
+			const struct profile_cpu about = { .apic_id = cpu,
+				.cpu_count = 4 };
+			const struct profile *profile = cpu_set_of(
+			    &cpu_set, cpu);
+			uint32_t out[4];
+
+			profile_cpuid(profile, &about, 0x0a, 0, out);
+			assert_int_equal(
+			    out[PROFILE_EAX] >> 8 & 0xff, rows[i].gp);
+			assert_int_equal(
+			    out[PROFILE_EDX] & 0x1f, rows[i].fixed);
+			assert_int_equal(
+			    out[PROFILE_ECX], (1u << rows[i].fixed) - 1);
+			/* A core may have more. */
+			assert_int_equal(profile_gp_counters(profile),
+			    profile->core_type == 0x40 ? 8 : 6);
+		}
+	}
+}
+
 static void
 a_bad_line_is_refused_by_its_cause(void **state)
 {
@@ -200,6 +241,7 @@ main(void)
 		cmocka_unit_test(what_says_the_same_is_the_same_text),
 		cmocka_unit_test(an_erratum_shows_where_the_model_has_it),
 		cmocka_unit_test(a_mix_is_a_hybrid_part),
+		cmocka_unit_test(a_hybrid_part_announces_common_counters),
 		cmocka_unit_test(a_bad_line_is_refused_by_its_cause),
 		cmocka_unit_test(the_longest_line_has_room),
 	};
