@@ -6,7 +6,7 @@
 
 /* Cache: a word for each byte of an image, length and flags; 0: not decoded yet. */
 #define CODE_BYTES    0x0fu
-#define CODE_REP      0x10u
+#define CODE_IS_REP   0x10u
 #define CODE_BAD      0x20u
 #define CODE_TRANSFER 6  /* enum code_transfer, from this bit on: three bits */
 #define CODE_KIND     9  /* enum code_kind, from this bit on: four bits */
@@ -155,7 +155,7 @@ code_decode(struct code *code, const uint8_t *bytes, uint64_t count)
 		return CODE_BAD;
 	TZ_ASSERT(insn.length >= 1 && insn.length <= 15);
 	flags = insn.length;
-	flags |= code_is_rep(&insn) ? CODE_REP : 0;
+	flags |= code_is_rep(&insn) ? CODE_IS_REP : 0;
 	flags |= (unsigned)code_transfer_of(&insn) << CODE_TRANSFER;
 	flags |= (unsigned)code_kind_of(&insn) << CODE_KIND;
 	flags |= (unsigned)code_frame_of(&insn, bytes) << CODE_FRAME;
@@ -182,7 +182,7 @@ static bool
 code_unpack(uint16_t cached, struct code_insn *insn)
 {
 	insn->bytes = cached & CODE_BYTES;
-	insn->is_rep = (cached & CODE_REP) != 0;
+	insn->is_rep = (cached & CODE_IS_REP) != 0;
 	insn->transfer = (enum code_transfer)(cached >> CODE_TRANSFER & 7);
 	insn->kind = (enum code_kind)(cached >> CODE_KIND & 15);
 	insn->frame = (enum code_frame)(cached >> CODE_FRAME);
