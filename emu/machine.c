@@ -1,3 +1,4 @@
+#include "emu/base/exec_log.h"
 #include "emu/board/layout.h"
 #include "emu/hypercall.h"
 #include "emu/machine_state.h"
@@ -292,6 +293,8 @@ machine_set_exec_log(
 {
 	TZ_ASSERT(cpu < machine->config.cpu_count);
 	cpu_set_exec_log(machine->slot[cpu].cpu, exec_log);
+	if (exec_log != NULL && exec_log_allows_gaps(exec_log))
+		cpu_tell_monitors(machine->slot[cpu].cpu);
 }
 
 void

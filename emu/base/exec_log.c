@@ -23,7 +23,7 @@ struct exec_log {
 	struct exec_log_fast fast;
 	exec_log_sink sink;
 	void *arg;
-	bool keeps_code, traced_only;
+	bool keeps_code, allows_gaps;
 	int error;  /* the sink's first error, too many entries, no memory */
 	uint32_t n; /* number of the entry defined last; no number is used
 		       twice */
@@ -87,15 +87,15 @@ exec_log_make_room(struct exec_log *exec_log)
 }
 
 void
-exec_log_only_traced(struct exec_log *exec_log)
+exec_log_allow_gaps(struct exec_log *exec_log)
 {
-	exec_log->traced_only = true;
+	exec_log->allows_gaps = true;
 }
 
 bool
-exec_log_is_traced_only(const struct exec_log *exec_log)
+exec_log_allows_gaps(const struct exec_log *exec_log)
 {
-	return exec_log->traced_only;
+	return exec_log->allows_gaps;
 }
 
 /* The record at .at has COUNT words. */

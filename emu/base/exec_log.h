@@ -81,11 +81,13 @@ void exec_log_keep_code(struct exec_log *exec_log);
 bool exec_log_keeps_code(const struct exec_log *exec_log);
 
 /*
- * From here on the log may have gaps where TraceEn is 0: for guests that run much longer
- * than they trace.
+ * From here on the log may have gaps where nothing traces, records or counts: TraceEn is
+ * 0, so is IA32_DEBUGCTL.BTS, no performance counter counts, and no PMI or NMI is on its
+ * way.  For guests that run much longer than they are observed: when a machine begins such a
+ * log, it reports the MSRs of counters and Debug Store as if the CPU had just written them.
  */
-void exec_log_only_traced(struct exec_log *exec_log);
-bool exec_log_is_traced_only(const struct exec_log *exec_log);
+void exec_log_allow_gaps(struct exec_log *exec_log);
+bool exec_log_allows_gaps(const struct exec_log *exec_log);
 
 /* Passes the remaining words to the sink.  Returns the sink's first error, or 0. */
 int exec_log_flush(struct exec_log *exec_log);

@@ -172,6 +172,8 @@ void cpu_nmi(struct cpu *cpu);
 bool cpu_is_selected(const struct cpu *cpu, uint8_t mda);
 
 void cpu_set_exec_log(struct cpu *cpu, struct exec_log *exec_log);
+/* Events MSR_WRITE with the values that the MSRs of counters and Debug Store have now. */
+void cpu_tell_monitors(struct cpu *cpu);
 void cpu_stop_run(struct cpu *cpu); /* cpu_run() returns CPU_OVER soon */
 
 /*

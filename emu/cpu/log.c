@@ -11,7 +11,7 @@
 static void
 log_begin(struct cpu *cpu)
 {
-	if (exec_log_is_traced_only(cpu->exec_log))
+	if (exec_log_allows_gaps(cpu->exec_log))
 		exec_log_retired(cpu->exec_log, cpu_count_insns(cpu));
 	exec_log_context(cpu->exec_log, cpu->mode.cpl, cpu->space.cr3);
 	if (pt_unit_fast(cpu->unit)->timed)
@@ -42,11 +42,20 @@ cpu_log_wake(struct cpu *cpu)
 	log_begin(cpu);
 }
 
+/* True if a trace, a record, a counter or a PMI needs to know what the CPU does. */
+static bool
+is_observed(const struct cpu *cpu)
+{
+	return cpu_trace_on(cpu) || (cpu->ds.debugctl & DS_DEBUGCTL_BTS) != 0 ||
+	    pmu_counting(&cpu->pmu) != 0 || cpu->interrupts.nmis != 0 ||
+	    cpu->interrupts.nmi_blocked;
+}
+
 void
 cpu_log_rest(struct cpu *cpu)
 {
-	if (cpu->exec_log == NULL || cpu_trace_on(cpu) ||
-	    !exec_log_is_traced_only(cpu->exec_log))
+	if (cpu->exec_log == NULL || !exec_log_allows_gaps(cpu->exec_log) ||
+	    is_observed(cpu))
 		return;
 	cpu->resting_log = cpu->exec_log;
 	cpu->exec_log = NULL;

@@ -65,10 +65,9 @@ struct cpu {
 	struct cpu_observer observer;     /* step.c: who sees each step */
 	struct cpu_engines engines;       /* engine/choice.c */
 	struct cpu_code code;             /* engine/code.c: translated code */
-	struct cpu_hooks hooks; /* engine/hook.c: of the main engine */
-	struct cpu_sites sites; /* engine/hook.c: within a block */
-	struct exec_log
-	    *resting_log;     /* log.c: rests while TraceEn is 0, or NULL */
+	struct cpu_hooks hooks;       /* engine/hook.c: of the main engine */
+	struct cpu_sites sites;       /* engine/hook.c: within a block */
+	struct exec_log *resting_log; /* log.c: in a gap, or NULL */
 	struct cpu_trap trap; /* execute/trap.c: the CPU's own instruction */
 	struct cpu_msrs msrs; /* execute/msr.c */
 	struct cpu_board_msrs board_msrs; /* execute/board_msr.c */
@@ -158,7 +157,7 @@ enum fault cpu_unknown_msr(
 void cpu_log_entry(struct cpu *cpu, struct block *block);
 /* Records that the CPU has executed the instruction at RIP itself. */
 void cpu_log_step(struct cpu *cpu, uint64_t rip);
-/* A log of traced stretches alone: it goes on; or it rests, if TraceEn is 0. */
+/* A log that may have gaps goes on; or it rests, if nothing observes the CPU. */
 void cpu_log_wake(struct cpu *cpu);
 void cpu_log_rest(struct cpu *cpu);
 

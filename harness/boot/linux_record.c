@@ -68,18 +68,18 @@ linux_record_begin(struct linux_record *record, struct linux_guest *guest,
 {
 	struct machine *machine = linux_guest_machine(guest);
 
+	record->guest = guest;
 	for (unsigned i = 0; i < record->cpu_count; i++) {
 		record->exec_log[i] = exec_log_create(bundle_exec_log_sink,
 		    bundle_exec_log_arg(record->writer, i));
 		if (record->exec_log[i] == NULL)
 			return tz_error(err, TZ_EIO, "out of memory");
 		exec_log_keep_code(record->exec_log[i]);
-		exec_log_only_traced(record->exec_log[i]);
+		exec_log_allow_gaps(record->exec_log[i]);
 		machine_set_exec_log(machine, i, record->exec_log[i]);
 	}
 	record_set_ram(
 	    record->record, machine_ram(machine), linux_guest_memory(guest));
-	record->guest = guest;
 	return 0;
 }
 

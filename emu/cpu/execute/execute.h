@@ -57,12 +57,14 @@ void cpu_run_legacy(struct cpu *cpu);
 
 /* msr.c */
 void cpu_reset_msrs(struct cpu *cpu);
-
-/* board_msr.c */
-void cpu_reset_board_msrs(struct cpu *cpu);
+/* True for the MSRs of the PT unit, the PMU and the Debug Store. */
+bool cpu_is_unit_msr(uint32_t index);
 enum fault cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value);
 enum fault cpu_wrmsr(
     struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip);
+
+/* board_msr.c */
+void cpu_reset_board_msrs(struct cpu *cpu);
 
 /* trace_insn.c */
 enum fault cpu_do_ptwrite(struct cpu *cpu, uint64_t *fault_va);

@@ -282,9 +282,8 @@ cpu_reset_msrs(struct cpu *cpu)
 	cpu_reset_board_msrs(cpu);
 }
 
-/* True for the MSRs of the PT unit, the PMU and the Debug Store. */
-static bool
-is_of_unit(uint32_t index)
+bool
+cpu_is_unit_msr(uint32_t index)
 {
 	return pt_unit_owns_msr(index) || pmu_owns_msr(index) ||
 	    ds_owns_msr(index);
@@ -298,7 +297,7 @@ cpu_rdmsr(struct cpu *cpu, uint32_t index, uint64_t *value)
 
 	if (pmu_owns_msr(index))
 		cpu_counters_sync(cpu);
-	if (is_of_unit(index)) {
+	if (cpu_is_unit_msr(index)) {
 		if (pt_unit_owns_msr(index))
 			fault = pt_unit_rdmsr(cpu->unit, index, value);
 		else if (pmu_owns_msr(index))
@@ -376,7 +375,7 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 		cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
 		return FAULT_NONE;
 	}
-	if (is_of_unit(index)) {
+	if (cpu_is_unit_msr(index)) {
 		fault = pmu_owns_msr(index) ? write_pmu(cpu, index, value)
 					    : write_ds(cpu, index, value);
 		if (fault == FAULT_NONE)
@@ -386,4 +385,34 @@ cpu_wrmsr(struct cpu *cpu, uint32_t index, uint64_t value, uint64_t nlip)
 	if (row != NULL)
 		return row->write(cpu, row, value);
 	return cpu_unknown_msr(cpu, true, index, value);
+}
+
+void
+cpu_tell_monitors(struct cpu *cpu)
+{
+	static const struct {
+		uint32_t first, count;
+	} told[] = {
+		{ PMU_MSR_SELECT, PMU_GP_MAX },
+		{ PMU_MSR_FULL_WIDTH, PMU_GP_MAX },
+		{ PMU_MSR_FIXED, PMU_FIXED_MAX },
+		{ PMU_MSR_FIXED_CTRL, 1 },
+		{ PMU_MSR_PEBS_ENABLE, 1 },
+		{ DS_MSR_DEBUGCTL, 1 },
+		{ DS_MSR_AREA, 1 },
+		{ PMU_MSR_GLOBAL_CTRL, 1 },
+	};
+
+	cpu_counters_sync(cpu);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(told); i++)
+		for (uint32_t n = 0; n < told[i].count; n++) {
+			uint32_t index = told[i].first + n;
+			uint64_t value;
+			enum fault fault = pmu_owns_msr(index)
+			    ? pmu_rdmsr(&cpu->pmu, index, &value)
+			    : ds_rdmsr(&cpu->ds, index, &value);
+
+			if (fault == FAULT_NONE)
+				cpu_emit(cpu, EVENT_MSR_WRITE, index, value, 0);
+		}
 }

@@ -316,7 +316,7 @@ static bool
 reaches_trace_state(struct cpu *cpu)
 {
 	if (cpu->trap.insn.class == INSN_WRMSR)
-		return pt_unit_owns_msr((uint32_t)get(cpu, ENGINE_RCX));
+		return cpu_is_unit_msr((uint32_t)get(cpu, ENGINE_RCX));
 	return cpu->trap.insn.class == INSN_XSAVES ||
 	    cpu->trap.insn.class == INSN_XRSTORS;
 }

@@ -182,6 +182,17 @@ read_resets(struct cpu *cpu, const struct ds_port *port, uint64_t counters,
 }
 
 static void
+tell_resets(struct cpu *cpu, uint64_t counters, const uint64_t *reset)
+{
+	for (unsigned i = 0; i < PMU_GP_MAX + PMU_FIXED_MAX; i++) {
+		unsigned bit = i < PMU_GP_MAX ? i : 32 + i - PMU_GP_MAX;
+
+		if ((counters >> bit & 1) != 0)
+			cpu_emit(cpu, EVENT_PEBS_RESET, bit, reset[i], 0);
+	}
+}
+
+static void
 fill_registers(struct cpu *cpu, struct ds_sample *sample, uint64_t rip)
 {
 	struct insn_regs regs;
@@ -225,6 +236,8 @@ cpu_debug_store_sample(struct cpu *cpu, uint64_t counters, uint64_t from,
 	if (read_resets(cpu, &port, counters, reset, &result.fault))
 		ds_store_sample(&cpu->ds, &port, &sample,
 		    pmu_pebs_groups(&cpu->pmu, counters), &result);
+	if (result.end == DS_STORED)
+		tell_resets(cpu, counters, reset);
 	cpu_emit(cpu,
 	    result.end == DS_STORED ? EVENT_PEBS_RECORD : EVENT_PEBS_LOST, from,
 	    counters, result.record.u);
