@@ -1,6 +1,7 @@
 #include "traces/perf_data/perf_aux.h"
 
 #include "traces/decode/vector.h"
+#include "traces/perf_data/perf_bytes.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -289,6 +290,21 @@ make_parts(const struct sorter *sorter, struct perf_aux_queue *queue)
 		mark_parts(queue, &marks);
 	free(marks.mark);
 	return error;
+}
+
+const struct perf_record *
+perf_aux_info(const struct perf_file *file)
+{
+	for (size_t i = 0; i < file->record_count; i++)
+		if (file->records[i].type == PERF_AUXTRACE_INFO)
+			return &file->records[i];
+	return NULL;
+}
+
+uint32_t
+perf_aux_kind(const struct perf_record *info)
+{
+	return perf_u32(info->bytes + PERF_RECORD_ALIGN);
 }
 
 int

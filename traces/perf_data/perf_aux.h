@@ -45,10 +45,18 @@ struct perf_aux_queue {
 	uint64_t bytes; /* in all parts */
 };
 
+/* Where the words of an AUXTRACE_INFO record begin in its body. */
+#define PERF_AUX_INFO_WORDS 8
+
 struct perf_aux {
 	struct perf_aux_queue *queues; /* by rising index */
 	size_t queue_count, queue_room;
 };
+
+/* The record that tells how FILE's AUX data were made; NULL: it has none. */
+const struct perf_record *perf_aux_info(const struct perf_file *file);
+/* What made them, as INFO says: PERF_AUXTRACE_*, or a number that is not known. */
+uint32_t perf_aux_kind(const struct perf_record *info);
 
 /*
  * Sorts FILE's AUX data; SNAPSHOT: perf took snapshots, whose offsets do not rise

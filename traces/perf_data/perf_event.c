@@ -23,6 +23,13 @@ perf_event_of(const struct perf_file *file, const uint8_t *identifier)
 	return attr != NULL ? attr : &file->attrs[0];
 }
 
+bool
+perf_event_is_counted(const struct perf_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE ||
+	    attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
+}
+
 uint32_t
 perf_event_pmu(const struct perf_file *file, const char *name)
 {

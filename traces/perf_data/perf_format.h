@@ -37,6 +37,7 @@ enum perf_record_type {
 	PERF_AUXTRACE_INFO = 70,
 	PERF_AUXTRACE = 71,
 	PERF_AUXTRACE_ERROR = 72,
+	PERF_STAT = 76,
 	PERF_COMPRESSED = 81,
 	PERF_COMPRESSED2 = 83,
 };
@@ -101,7 +102,17 @@ enum perf_feature {
 #define PERF_ATTR_SAMPLE_ID_ALL  TZ_BIT(18)
 #define PERF_ATTR_MMAP2          TZ_BIT(23)
 
-#define PERF_AUXTRACE_INTEL_PT   1u
+/* enum auxtrace_type of tools/perf/util/auxtrace.h, in an AUXTRACE_INFO. */
+#define PERF_AUXTRACE_INTEL_PT  1u
+#define PERF_AUXTRACE_INTEL_BTS 2u
+
+/* attr.type, and attr.config of PERF_TYPE_HARDWARE. */
+#define PERF_TYPE_HARDWARE   0u
+#define PERF_TYPE_HW_CACHE   3u
+#define PERF_TYPE_RAW        4u
+#define PERF_HW_CYCLES       0u
+#define PERF_HW_INSTRUCTIONS 1u
+#define PERF_HW_BRANCHES     4u
 
 /* The words of AUXTRACE_INFO for Intel PT (enum of tools/perf/util/intel-pt.h). */
 enum perf_pt_word {

@@ -1,6 +1,7 @@
 #include "traces/perf_data/perf_intel_pt.h"
 
 #include "emu/base/rtit.h"
+#include "traces/perf_data/perf_aux.h"
 #include "traces/perf_data/perf_bytes.h"
 
 #include <inttypes.h>
@@ -8,7 +9,7 @@
 #include <string.h>
 
 #define HEADER     8
-#define INFO_WORDS 8 /* offset of the words in the body of AUXTRACE_INFO */
+#define INFO_WORDS PERF_AUX_INFO_WORDS
 
 /* attr.config of Linux: bit 0 says that BranchEn is what bit 13 says. */
 #define CONFIG_PASS_BRANCH 1u
@@ -19,16 +20,6 @@
      CTL_DIS_TNT)
 
 #define HALF_BITS 32
-
-/* The AUXTRACE_INFO record; NULL: there is none. */
-static const struct perf_record *
-find_info(const struct perf_file *file)
-{
-	for (size_t i = 0; i < file->record_count; i++)
-		if (file->records[i].type == PERF_AUXTRACE_INFO)
-			return &file->records[i];
-	return NULL;
-}
 
 static bool
 has_aux_samples(const struct perf_file *file)
@@ -172,7 +163,7 @@ int
 perf_intel_pt_read(const struct perf_file *file, struct perf_intel_pt *pt,
     struct tz_error *err)
 {
-	const struct perf_record *info = find_info(file);
+	const struct perf_record *info = perf_aux_info(file);
 	int error;
 
 	*pt = (struct perf_intel_pt){ .filter = "" };
@@ -183,10 +174,10 @@ perf_intel_pt_read(const struct perf_file *file, struct perf_intel_pt *pt,
 		    file->path);
 	if (info == NULL)
 		return refuse(file, err);
-	if (perf_u32(info->bytes + HEADER) != PERF_AUXTRACE_INTEL_PT)
+	if (perf_aux_kind(info) != PERF_AUXTRACE_INTEL_PT)
 		return tz_error(err, TZ_EUSAGE,
 		    "%s: at byte %" PRIu64 ": a trace of kind %u, not Intel PT",
-		    file->path, info->offset, perf_u32(info->bytes + HEADER));
+		    file->path, info->offset, perf_aux_kind(info));
 	if (info->body < INFO_WORDS + 8 * (PERF_PT_PER_CPU_MMAPS + 1))
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: at byte %" PRIu64 ": an AUXTRACE_INFO that is too "

@@ -109,6 +109,18 @@ perf_record_auxtrace(const struct perf_record *record)
 		.cpu = perf_u32(at + 32) };
 }
 
+struct perf_stat
+perf_record_stat(const struct perf_record *record)
+{
+	const uint8_t *at = body(record);
+
+	TZ_ASSERT(record->type == PERF_STAT);
+	return (struct perf_stat){ .id = perf_u64(at),
+		.cpu = perf_u32(at + 8),
+		.thread = perf_u32(at + 12),
+		.value = perf_u64(at + 16) };
+}
+
 struct perf_text_poke
 perf_record_text_poke(const struct perf_record *record)
 {

@@ -65,6 +65,13 @@ struct perf_auxtrace {
 	uint32_t index, tid, cpu;          /* of the queue */
 };
 
+/* PERF_STAT: what perf stat has read of an event, in all that it has counted. */
+struct perf_stat {
+	uint64_t id;          /* of the event */
+	uint32_t cpu, thread; /* indices of perf's maps */
+	uint64_t value;
+};
+
 /* PERF_TEXT_POKE: the kernel changed its code. */
 struct perf_text_poke {
 	uint64_t va;
@@ -79,6 +86,7 @@ struct perf_task perf_record_task(const struct perf_record *record);
 struct perf_aux_record perf_record_aux(const struct perf_record *record);
 struct perf_switch perf_record_switch(const struct perf_record *record);
 struct perf_auxtrace perf_record_auxtrace(const struct perf_record *record);
+struct perf_stat perf_record_stat(const struct perf_record *record);
 struct perf_text_poke perf_record_text_poke(const struct perf_record *record);
 
 /* The number of samples or records lost: PERF_LOST and PERF_LOST_SAMPLES. */

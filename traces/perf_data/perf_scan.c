@@ -31,6 +31,7 @@ static const struct form {
 	{ PERF_TEXT_POKE, 12, false },
 	{ PERF_AUXTRACE_INFO, 8, false },
 	{ PERF_AUXTRACE, 40, false },
+	{ PERF_STAT, 40, false },
 	{ PERF_COMPRESSED2, 8, false },
 };
 
