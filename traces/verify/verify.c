@@ -1,4 +1,3 @@
-#include "traces/verify/perf/samples.h"
 #include "traces/verify/verify_internal.h"
 
 #include <inttypes.h>
@@ -151,8 +150,6 @@ verify_bundle(const struct bundle *bundle, const struct verify_options *options,
 	}
 	for (size_t i = 0; i < work.account.stream_count && error == 0; i++)
 		error = verify_one_stream(&work, i);
-	if (error == 0 && result->perf.present)
-		error = samples_verify(&work);
 	result->match = true;
 	for (size_t i = 0; i < result->stream_count && error == 0; i++) {
 		verify_judge_rows(

@@ -103,7 +103,8 @@ struct verify_counter {
 	char name[32];         /* "counter 10701" */
 	char what[64];         /* "event c0 umask 00 in ring 3 of cpu0" */
 	bool samples;          /* else it counts */
-	bool unknown;          /* its event is not compared */
+	bool unknown;          /* its event is not compared ... */
+	const char *reason;    /* ... because of this */
 	uint64_t events;       /* that it must have counted in all */
 	uint64_t values;       /* that user space has read of it ... */
 	uint64_t equal;        /* ... that are as executed */
@@ -120,6 +121,7 @@ struct verify_counter {
 	    chains; /* of these: with the callers in ring 3, all as executed */
 	uint64_t chains_unknown; /* with callers that the log cannot tell */
 	uint64_t no_room, lost, discarded;
+	uint64_t skidded; /* of ring 3, in ring 0 when the NMI came: no sample */
 	uint64_t differences;
 	char difference[VERIFY_TEXT_BYTES];
 };
@@ -135,8 +137,6 @@ struct verify_perf {
 	uint64_t records, truncated; /* AUX; of these: TRUNCATED */
 	uint64_t snapshots;
 	uint64_t lost; /* records that perf says it lost */
-	/* Of instructions in ring 3, where they can be compared; equal to what ran. */
-	uint64_t samples, samples_equal;
 };
 
 struct verify_result {

@@ -55,7 +55,7 @@ struct verify_work {
 		struct verify_overflow *overflows; /* by rising offset */
 	} overflows[BUNDLE_CPUS_MAX];
 	struct code_image image;
-	char perf_data[4096]; /* path of the perf.data; "": there is none */
+	struct perf_file *perf; /* NULL: the bundle has no perf.data */
 	struct verify_delivery delivery;
 	struct image_reader reader;
 	struct log_code code; /* if the execution log has the code */

@@ -4,7 +4,11 @@
  */
 #include "traces/bundle/image.h"
 #include "traces/decode/vector.h"
+#include "traces/perf_data/perf_aux.h"
+#include "traces/perf_data/perf_event.h"
+#include "traces/perf_data/perf_intel_bts.h"
 #include "traces/verify/counters/counters.h"
+#include "traces/verify/perf/branches.h"
 #include "traces/verify/perf/delivery.h"
 #include "traces/verify/records/records.h"
 #include "traces/verify/verify_internal.h"
@@ -80,6 +84,30 @@ verify_note_overflows(
 	return 0;
 }
 
+/* True if counters have counted something for perf. */
+static bool
+verify_has_counters(const struct perf_file *file)
+{
+	for (size_t i = 0; i < file->attr_count; i++)
+		if (perf_event_is_counted(&file->attrs[i]))
+			return true;
+	return false;
+}
+
+/* What perf got of traces and of branch records. */
+static int
+verify_take_perf(struct verify_work *work, struct event **events, size_t *count)
+{
+	struct perf_intel_bts bts;
+
+	if (perf_intel_bts_read(work->perf, &bts))
+		return branches_verify(work, bts.snapshot, *events, *count);
+	if (perf_aux_info(work->perf) == NULL &&
+	    verify_has_counters(work->perf))
+		return 0;
+	return delivery_read(work, events, count);
+}
+
 static int
 verify_load_events(struct verify_work *work)
 {
@@ -88,8 +116,8 @@ verify_load_events(struct verify_work *work)
 	int error = bundle_read_events(
 	    work->bundle, &events, &count, work->err);
 
-	if (error == 0 && work->perf_data[0] != '\0')
-		error = delivery_read(work, &events, &count);
+	if (error == 0 && work->perf != NULL)
+		error = verify_take_perf(work, &events, &count);
 	if (error == 0)
 		error = account_replay(
 		    events, count, &work->account, work->err);
@@ -97,10 +125,9 @@ verify_load_events(struct verify_work *work)
 		error = verify_note_psbs(work, events, count);
 	if (error == 0)
 		error = verify_note_overflows(work, events, count);
-	/* The events do not say what perf asked of counters and of the Debug Store. */
-	if (error == 0 && work->perf_data[0] == '\0')
+	if (error == 0)
 		error = records_verify(work, events, count);
-	if (error == 0 && work->perf_data[0] == '\0')
+	if (error == 0)
 		error = counters_verify(work, events, count);
 	free(events);
 	return error;
@@ -118,15 +145,18 @@ verify_load_code(struct verify_work *work)
 	return image_create_reader(&work->reader, &work->image, work->err);
 }
 
-static void
-verify_find_perf_data(struct verify_work *work)
+static int
+verify_open_perf_data(struct verify_work *work)
 {
 	const char *other = work->options->perf_data;
+	char path[4096];
 
-	if (work->bundle->has_perf_data)
-		snprintf(work->perf_data, sizeof(work->perf_data), "%s%s",
-		    other != NULL ? other : work->bundle->path,
-		    other != NULL ? "" : "/perf.data");
+	if (!work->bundle->has_perf_data)
+		return 0;
+	snprintf(path, sizeof(path), "%s%s",
+	    other != NULL ? other : work->bundle->path,
+	    other != NULL ? "" : "/perf.data");
+	return perf_file_open(path, &work->perf, work->err);
 }
 
 int
@@ -146,7 +176,8 @@ verify_load(struct verify_work *work)
 			    bundle, cpu, &work->trace_off[cpu], work->err);
 	}
 	code_destroy(code);
-	verify_find_perf_data(work);
+	if (error == 0)
+		error = verify_open_perf_data(work);
 	if (error == 0)
 		error = verify_load_events(work);
 	if (error == 0)
@@ -169,4 +200,5 @@ verify_unload(struct verify_work *work)
 	account_free(&work->account);
 	image_destroy(&work->image);
 	delivery_free(&work->delivery);
+	perf_file_close(work->perf);
 }

@@ -94,7 +94,7 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	size_t count = 0;
 	int error;
 
-	if (work->perf_data[0] != '\0') {
+	if (work->perf != NULL) {
 		uint64_t given;
 		const uint8_t *from = delivery_bytes(
 		    &work->delivery, bytes->account->key, &given);

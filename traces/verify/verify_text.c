@@ -169,6 +169,9 @@ verify_print_samples(FILE *file, const struct verify_counter *counter)
 	if (counter->discarded != 0)
 		fprintf(file, " + %" PRIu64 " discarded at the stop",
 		    counter->discarded);
+	if (counter->skidded != 0)
+		fprintf(file, " + %" PRIu64 " in ring 0 after the skid",
+		    counter->skidded);
 	if (counter->off != 0)
 		fprintf(file, " + %" PRIu64 " when the counter was off",
 		    counter->off);
@@ -180,7 +183,7 @@ verify_print_counter(FILE *file, const struct verify_counter *counter)
 {
 	fprintf(file, "%s  %s  ", counter->name, counter->what);
 	if (counter->unknown) {
-		fputs("NOT COMPARED: the event has no rule\n", file);
+		fprintf(file, "NOT COMPARED: %s\n", counter->reason);
 		return;
 	}
 	terminal_put_verdict(
@@ -237,10 +240,6 @@ verify_print_perf(FILE *file, const struct verify_perf *perf)
 		    perf->records, perf->truncated);
 	if (perf->lost != 0)
 		fprintf(file, ", %" PRIu64 " other records lost", perf->lost);
-	if (perf->samples != 0)
-		fprintf(file,
-		    ", %" PRIu64 " of %" PRIu64 " samples as executed",
-		    perf->samples_equal, perf->samples);
 	putc('\n', file);
 }
 

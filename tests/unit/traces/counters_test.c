@@ -25,9 +25,10 @@
 #define PERIOD      10u
 #define SKID        4u
 
-/* 00 nop 16 times; 10 jmp 00 */
+/* 00 nop 16 times; 10 jmp 00; 12 rep stosb; 14 nop; 15 nop */
 static const uint8_t user_code[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
-	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xee };
+	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xee, 0xf3,
+	0xaa, 0x90, 0x90 };
 /* 00 wrmsr; 02 iretq */
 static const uint8_t kernel_code[] = { 0x0f, 0x30, 0x48, 0xcf };
 
@@ -376,6 +377,53 @@ sample(struct tape *tape, enum wrong wrong)
 	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, wrong == NO_ROOM);
 }
 
+/* The NMI comes early, in a REP, or, if DONE, when one of the skid has retired. */
+static void
+rep_in_skid(struct tape *tape, bool done)
+{
+	const uint64_t at = done ? 0x15 : 0x12;
+
+	start(tape, SAMPLES);
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, SELECT, ON);
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 0, PERIOD);
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	if (done) {
+		user_run(tape, 0x12, 1);
+		user_run(tape, 0x14, 1);
+	} else {
+		user_run(tape, PERIOD, 1);
+	}
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + at);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 2);
+	user_run(tape, at, 1);
+	write_msr(tape, CONTROL, 0);
+	put_sample(tape, USER_CODE + at, PID, true);
+	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, 0);
+}
+
+static void
+rounds_of_a_rep_are_skid(void **state)
+{
+	(void)state;
+	for (unsigned done = 0; done < 2; done++) {
+		struct verify_result result;
+		struct tape tape;
+
+		rep_in_skid(&tape, done != 0);
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_int_equal(result.counters[0].matched, 1);
+		verify_result_free(&result);
+	}
+}
+
 static void
 a_sample_is_that_of_its_overflow(void **state)
 {
@@ -461,6 +509,7 @@ enum wrong_record {
 	RECORD_UNREAD,
 	RECORD_READ_WRONG,
 	RECORD_LOST,
+	RECORD_OF_ANOTHER_RESET,
 };
 
 static void
@@ -492,6 +541,9 @@ record(struct tape *tape, enum wrong_record wrong)
 	user_run(tape, 4, 1);
 	if (wrong == RECORD_LATE)
 		user_run(tape, 5, 1);
+	if (!lost)
+		event(tape, EVENT_PEBS_RESET, 0,
+		    -UINT64_C(3) - (wrong == RECORD_OF_ANOTHER_RESET), 0);
 	if (wrong != RECORD_MISSING)
 		pebs_record(tape, lost ? EVENT_PEBS_LOST : EVENT_PEBS_RECORD,
 		    4 + (wrong == RECORD_OF_ANOTHER),
@@ -554,6 +606,8 @@ what_is_wrong_with_a_pebs_record_is_found(void **state)
 		const char *text;
 	} rows[] = {
 		{ RECORD_MISSING, "counter 0 overflowed after" },
+		{ RECORD_OF_ANOTHER_RESET,
+		    "starts again from 0xfffffffffffffffc, the guest says" },
 		{ RECORD_LATE, "a PEBS record of" },
 		{ RECORD_OF_ANOTHER, "a PEBS record of 0x400005" },
 		{ RECORD_OF_OTHER_COUNTERS, "(counters 0x2); executed was" },
@@ -602,6 +656,7 @@ main(void)
 		cmocka_unit_test(a_counter_may_be_read_while_it_runs),
 		cmocka_unit_test(slices_of_a_process_are_compared),
 		cmocka_unit_test(a_process_that_is_not_counted_is_found),
+		cmocka_unit_test(rounds_of_a_rep_are_skid),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_is_wrong_with_a_sample_is_found),

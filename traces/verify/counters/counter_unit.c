@@ -124,15 +124,15 @@ decide(struct counter_unit *unit)
 		struct counter_state *counter = &unit->counter[i];
 		uint64_t select = unit->select[i];
 		/* SDM vol. 3, 20.6.8: bit 22 of the first enables both. */
-		bool on = is_p6(unit) ? (unit->select[0] & SELECT_EN) != 0
-				      : (select & SELECT_EN) != 0 &&
-			(unit->global_ctrl >> i & 1) != 0;
+		uint64_t enable = is_p6(unit) ? unit->select[0] : select;
 
-		/* A counter of no event is not in use; on P6 no other bit says so. */
-		on &= (select & 0xffff) != 0;
 		counter->user = (select & COUNTER_SELECT_USR) != 0;
 		counter->os = (select & COUNTER_SELECT_OS) != 0;
-		counter->running = on && (counter->user || counter->os);
+		/* A counter of no event is not in use; on P6 no other bit says so. */
+		counter->enabled = (enable & SELECT_EN) != 0 &&
+		    (select & 0xffff) != 0 && (counter->user || counter->os);
+		counter->running = counter->enabled &&
+		    (is_p6(unit) || (unit->global_ctrl >> i & 1) != 0);
 		counter->interrupts = (select & SELECT_INT) != 0;
 		counter->counted = counted_of(
 		    unit->profile, select & ~SELECT_EN);
@@ -145,7 +145,8 @@ decide(struct counter_unit *unit)
 		counter->os = (field & 1) != 0;
 		counter->user = (field & 2) != 0;
 		counter->interrupts = (field & 8) != 0;
-		counter->running = (field & 3) != 0 &&
+		counter->enabled = (field & 3) != 0;
+		counter->running = counter->enabled &&
 		    (unit->global_ctrl >> (32 + i) & 1) != 0;
 		counter->counted = fixed[i];
 	}

@@ -37,7 +37,9 @@ struct counter_unit {
 	uint64_t select[COUNTER_GENERAL], fixed_ctrl, global_ctrl;
 	struct counter_state {
 		enum counted counted;
-		bool running, user, os, interrupts;
+		bool enabled; /* by its own control */
+		bool running; /* by the global one, too */
+		bool user, os, interrupts;
 		uint64_t value;
 		bool unknown; /* .value: it has counted what is not compared */
 		/* Conditional branches of which the execution log does not say

@@ -104,7 +104,8 @@ note_asked(struct counters *counters, uint64_t id, uint64_t select)
 	row_of = &result->counters[result->counter_count++];
 	*row_of = (struct verify_counter){ .id = id,
 		.samples = owned->samples,
-		.unknown = owned->counted == COUNTED_UNKNOWN };
+		.unknown = owned->counted == COUNTED_UNKNOWN,
+		.reason = "the event has no rule" };
 	snprintf(row_of->name, sizeof(row_of->name), "counter %" PRIx64, id);
 	snprintf(row_of->what, sizeof(row_of->what),
 	    "event %02x umask %02x in %s of ", (unsigned)(select & 0xff),
@@ -155,6 +156,8 @@ note_counter(struct counters *counters, const struct event *event)
 	}
 	if (event->b == ABI_COUNTER_RESET) {
 		counters->cpu[event->cpu].unit.reset[0] = event->c;
+		counters->cpu[event->cpu].told_reset = event->c;
+		counters->cpu[event->cpu].has_reset = true;
 		return;
 	}
 	if (event->b == ABI_COUNTER_NO_ROOM) {
@@ -242,6 +245,9 @@ replay(struct counters *counters, const struct event *events, size_t count,
 			counters_advance(counters, event->cpu, event->insns);
 			counters_note_sample(counters, event);
 			break;
+		case EVENT_PEBS_RESET:
+			counters_note_reset(counters, event);
+			break;
 		case EVENT_TOPA_PMI:
 		case EVENT_BTS_PMI:
 		case EVENT_PEBS_PMI:
@@ -305,10 +311,17 @@ start(struct counters *counters, struct verify_work *work)
 	return true;
 }
 
-/* True if there is something to compare: nobody else needs the time. */
+/*
+ * True if there is something to compare: nobody else needs the time.  A recording of a
+ * perf.data begins with the values that the counters' controls had then.
+ */
 static bool
-uses_counters(const struct event *events, size_t count)
+uses_counters(
+    const struct counters *counters, const struct event *events, size_t count)
 {
+	if (counters->work->perf != NULL)
+		return counters->owned_count != 0 && count != 0 &&
+		    events[0].kind == EVENT_MSR_WRITE;
 	for (size_t i = 0; i < count; i++)
 		if (events[i].kind == EVENT_COUNTER ||
 		    events[i].kind == EVENT_COUNTER_OVERFLOW ||
@@ -330,25 +343,29 @@ compare(struct counters *counters, const struct event *events, size_t count,
 	for (size_t i = 0; i < counters->owned_count; i++)
 		counters_result(counters, &counters->owned[i])->events =
 		    counters->owned[i].total;
-	return counters_compare_log(counters);
+	if (counters->work->perf == NULL)
+		return counters_compare_log(counters);
+	perf_counters_compare(counters);
+	return 0;
 }
 
 int
 counters_verify(
     struct verify_work *work, const struct event *events, size_t count)
 {
-	struct counters *counters;
-	uint64_t *insns;
+	struct counters *counters = calloc(1, sizeof(*counters));
+	uint64_t *insns = event_order(events, count, needs_order);
+	bool no_memory = counters == NULL || insns == NULL;
 	int error = 0;
 
-	if (!uses_counters(events, count))
-		return 0;
-	counters = calloc(1, sizeof(*counters));
-	insns = event_order(events, count, needs_order);
-	if (counters != NULL && insns != NULL && start(counters, work))
-		error = compare(counters, events, count, insns);
-	if (error == 0 &&
-	    (counters == NULL || insns == NULL || counters->no_memory))
+	if (!no_memory && start(counters, work)) {
+		if (work->perf != NULL)
+			perf_counters_start(counters);
+		if (uses_counters(counters, events, count))
+			error = compare(counters, events, count, insns);
+		no_memory = counters->no_memory;
+	}
+	if (error == 0 && no_memory)
 		error = tz_error(work->err, TZ_EIO, "counters: out of memory");
 	free(insns);
 	destroy(counters);

@@ -9,7 +9,8 @@
 #include <stdarg.h>
 #include <string.h>
 
-#define MSR_OVF_CTRL 0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
+#define MSR_GLOBAL_CTRL 0x38fu /* IA32_PERF_GLOBAL_CTRL */
+#define MSR_OVF_CTRL    0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
 
 /* The first difference of a CPU is a finding; what follows from it is none. */
 static void differ(struct counters *counters, unsigned cpu, const char *fmt,
@@ -73,6 +74,10 @@ add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 	own->nmi.pending |= UINT32_C(1) << i;
 	own->use[i].overflowed_at = at;
 	own->use[i].overflowed_nmis = own->nmi.count;
+	if (owner_of(counters, own, i) != NULL)
+		own->use[i].overflowed_total =
+		    owner_of(counters, own, i)->total -
+		    own->unit.counter[i].value;
 	if (own->unit.counter[i].interrupts)
 		raise_pmi(own, at);
 }
@@ -197,6 +202,8 @@ judge_nmi(
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 	uint64_t due = own->nmi.due_at;
+	uint64_t skid = own->unit.profile->uarch->pmi_skid_insns;
+	bool rep = due <= skid || own->rep_at > due - skid;
 
 	if (!own->nmi.due) {
 		differ(counters, cpu,
@@ -207,12 +214,12 @@ judge_nmi(
 	own->nmi.due = false;
 	/* HLT ends the skid; NMIs wait for the IRET of the one before. */
 	if (own->halted_at != 0 && own->halted_at < due &&
-	    own->halted_at >= due - own->unit.profile->uarch->pmi_skid_insns)
+	    own->halted_at >= due - skid)
 		due = own->halted_at;
 	if (own->nmi.unblocked > due)
 		due = own->nmi.unblocked;
-	/* Rounds of a REP are instructions of the skid. */
-	own->nmi.early = piece->before < due;
+	/* Rounds of a REP are instructions of the skid: of one in it, or of the next. */
+	own->nmi.early = piece->before < due && !rep;
 	if (piece->before > due)
 		differ(counters, cpu,
 		    "the NMI of an overflow came after %" PRIu64
@@ -278,7 +285,7 @@ take_event(
 	count(counters, cpu, piece);
 	if (piece->vector == 2)
 		take_nmi(counters, cpu, piece);
-	if (piece->cpl != 3)
+	if (piece->cpl != 3 || counters->work->perf != NULL)
 		return;
 	if (piece->vector == 2)
 		own->nmi.piece.next =
@@ -302,10 +309,12 @@ take_insns(
 	own->nmi.after_early = false;
 	count(counters, cpu, piece);
 	own->last_ip = insn_piece_ip(&own->flow, piece, piece->count - 1);
-	if (piece->cpl == 3)
-		run_user(counters, cpu, piece);
-	else
+	if (piece->cpl != 3)
 		own->thread = SIZE_MAX;
+	else if (counters->work->perf == NULL)
+		run_user(counters, cpu, piece);
+	if (piece->last == CODE_REP)
+		own->rep_at = own->flow.retired;
 	if (piece->last == CODE_HLT)
 		own->halted_at = own->flow.retired;
 	if (piece->last == CODE_IRET && own->nmi.runs)
@@ -349,10 +358,11 @@ sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 	due = &own->dues[own->due_count++];
 	*due = (struct due){ .owner = own->use[i].owner,
 		.overflow = own->use[i].overflowed_at,
+		.total = own->use[i].overflowed_total,
 		.rip = at->rip,
 		.pid = counters_pid_of(counters, at->cr3),
 		.user = at->cpl != 0 };
-	if (due->user)
+	if (due->user && counters->work->perf == NULL)
 		due->chain = user_threads_chain(
 		    &counters->threads, (size_t)at->next, at->rip);
 }
@@ -434,6 +444,12 @@ counters_note_write(
 	int i = counter_unit_value_msr(msr);
 
 	counter_unit_write(&own->unit, msr, value);
+	if (counters->work->perf != NULL && own->begun)
+		perf_counters_choose(counters, cpu);
+	/* The last of those that the recording begins with. */
+	if (counters->work->perf != NULL && msr == MSR_GLOBAL_CTRL &&
+	    !own->begun)
+		perf_counters_begin(counters, cpu);
 	if (msr == MSR_OVF_CTRL && has_status(own))
 		clear_status(counters, own, value);
 	if (i >= 0 && i < COUNTER_COUNT)
@@ -523,6 +539,49 @@ pebs_bits(uint32_t counters)
 	return general | (uint64_t)(counters >> COUNTER_GENERAL) << 32;
 }
 
+/* SAMPLE was stored: perf makes a sample of it for each of its counters. */
+static void
+add_dues(struct counters *counters, struct counters_cpu *own,
+    const struct pebs_sample *sample)
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		const struct owned *owned = owner_of(counters, own, i);
+
+		if ((sample->counters >> i & 1) == 0 || owned == NULL ||
+		    counters->work->perf == NULL)
+			continue;
+		if (!GROW(own->dues, own->due_room, own->due_count + 1)) {
+			counters->no_memory = true;
+			return;
+		}
+		own->dues[own->due_count++] = (struct due){
+			.owner = own->use[i].owner,
+			.overflow = sample->insns,
+			.rip = sample->ip,
+			.user = true,
+		};
+		counters_result(counters, owned)->overflows++;
+	}
+}
+
+void
+counters_note_reset(struct counters *counters, const struct event *event)
+{
+	struct counters_cpu *own = &counters->cpu[event->cpu];
+	unsigned number = event->a < 32
+	    ? (unsigned)event->a
+	    : COUNTER_GENERAL + (unsigned)event->a - 32;
+
+	if (number >= COUNTER_COUNT)
+		return;
+	if (number == 0 && own->has_reset && own->told_reset != event->b)
+		differ(counters, event->cpu,
+		    "counter 0 starts again from 0x%" PRIx64
+		    ", the guest says 0x%" PRIx64,
+		    event->b, own->told_reset);
+	own->unit.reset[number] = event->b;
+}
+
 void
 counters_note_sample(struct counters *counters, const struct event *event)
 {
@@ -553,6 +612,7 @@ counters_note_sample(struct counters *counters, const struct event *event)
 		return;
 	}
 	if (event->kind == EVENT_PEBS_RECORD) {
+		add_dues(counters, own, first);
 		counter_unit_sampled(&own->unit, first->counters);
 		counters->work->result->pebs_records++;
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)

@@ -22,6 +22,7 @@ struct due {
 	bool user;
 	bool no_room; /* the counter did not go on: it may have found no room */
 	bool read;
+	uint64_t total;          /* events of the owner at the overflow */
 	struct call_chain chain; /* of ring 3; .count 0: not known */
 };
 
@@ -31,8 +32,12 @@ struct slice {
 	bool used; /* an entry of the log was it */
 };
 
-/* A counter that user space has allocated. */
+/* A counter that user space has allocated, or an event of a perf.data. */
 struct owned {
+	const struct perf_attr *attr; /* of a perf.data; NULL: it has none */
+	bool precise;                 /* by PEBS */
+	uint8_t
+	    core_type; /* of a hybrid part's CPUs, as CPUID.1AH has it; 0: all */
 	uint64_t id, select, period;
 	unsigned number; /* of the CPU's counter */
 	unsigned cpu;    /* .by_process is false */
@@ -50,6 +55,7 @@ struct owned {
 
 /* What a CPU's counter has done for its owner. */
 struct counter_use {
+	bool other;   /* it ran before perf did: it is not perf's */
 	size_t owner; /* index, or COUNTERS_NO_OWNER */
 	/* Events since the counter was written, and when it was read last. */
 	uint64_t events, pid;
@@ -58,7 +64,8 @@ struct counter_use {
 	uint64_t read_total; /* of its owner */
 	/* Its last overflow: instructions that had retired, and NMIs that had come. */
 	uint64_t overflowed_at, overflowed_nmis;
-	size_t due; /* of the NMI that runs, in .dues */
+	uint64_t overflowed_total; /* events of its owner */
+	size_t due;                /* of the NMI that runs, in .dues */
 };
 
 /* The NMIs of a CPU: the one that is due, the one whose handler runs. */
@@ -100,9 +107,14 @@ struct counters_cpu {
 	struct due *dues;   /* in order */
 	size_t thread;      /* in ring 3; SIZE_MAX: none */
 	uint64_t halted_at; /* after the last HLT */
+	uint64_t rep_at;    /* after the last REP */
 	uint64_t last_cr3;
+	/* What the guest says of the reset value of counter 0. */
+	uint64_t told_reset;
+	bool has_reset;
 	uint64_t last_ip; /* of the last instruction that retired */
 	bool differs;
+	bool begun; /* see perf_counters_begin() */
 };
 
 /* A process's address space. */
@@ -158,10 +170,21 @@ void counters_note_overflow(
     struct counters *counters, const struct event *event);
 /* It reports that it has stored a PEBS record, or could not. */
 void counters_note_sample(struct counters *counters, const struct event *event);
+/* It has read a counter's reset value for the record that comes next. */
+void counters_note_reset(struct counters *counters, const struct event *event);
 /* Another source than a counter raises the PMI. */
 void counters_note_pmi(struct counters *counters, const struct event *event);
 /* The run has ended. */
 void counters_finish_cpu(struct counters *counters, unsigned cpu);
+
+/* perf_counters.c: the events of the perf.data are the owners. */
+void perf_counters_start(struct counters *counters);
+/* The events have told the controls that CPU's counters had when the recording began. */
+void perf_counters_begin(struct counters *counters, unsigned cpu);
+/* The controls of CPU's counters have changed: which event has which counter? */
+void perf_counters_choose(struct counters *counters, unsigned cpu);
+/* Compares samples and values with what was executed. */
+void perf_counters_compare(struct counters *counters);
 
 /* samples.c: compares the driver's log.  An error as of verify_bundle(). */
 int counters_compare_log(struct counters *counters);

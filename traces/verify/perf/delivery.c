@@ -50,7 +50,6 @@ struct drain {
 
 struct matcher {
 	struct verify_work *work;
-	const struct perf_file *file;
 	struct perf_aux aux;
 	struct unit units[BUNDLE_CPUS_MAX];
 	struct queue *queues; /* .aux.queue_count of them */
@@ -503,7 +502,7 @@ merge_drains(struct matcher *matcher, struct event **events, size_t *count)
 static void
 match(struct matcher *matcher, bool snapshot)
 {
-	const struct perf_file *file = matcher->file;
+	const struct perf_file *file = matcher->work->perf;
 	size_t *order = perf_record_by_time(file);
 
 	matcher->queues = calloc(
@@ -553,15 +552,11 @@ delivery_read(struct verify_work *work, struct event **events, size_t *count)
 {
 	struct matcher matcher = { .work = work };
 	struct perf_intel_pt pt;
-	struct perf_file *file = NULL;
-	int error = perf_file_open(work->perf_data, &file, work->err);
+	int error = perf_intel_pt_read(work->perf, &pt, work->err);
 
-	matcher.file = file;
-	if (error == 0)
-		error = perf_intel_pt_read(file, &pt, work->err);
 	if (error == 0)
 		error = perf_aux_read(
-		    file, pt.snapshot, &matcher.aux, work->err);
+		    work->perf, pt.snapshot, &matcher.aux, work->err);
 	if (error == 0) {
 		work->result->perf.present = true;
 		work->result->perf.snapshot = pt.snapshot;
@@ -574,7 +569,6 @@ delivery_read(struct verify_work *work, struct event **events, size_t *count)
 			    work->err, TZ_EIO, "perf.data: out of memory");
 	}
 	free_matcher(&matcher);
-	perf_file_close(file);
 	return error;
 }
 
