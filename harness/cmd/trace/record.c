@@ -30,13 +30,15 @@ enum {
 	OPT_KERNEL = 0x100,
 	OPT_WORKLOAD,
 	OPT_PERF,
+	OPT_STAT,
 	OPT_SCRIPT,
 };
 
 struct record_input {
 	struct guest_options options;
-	const char *output, *workload, *perf;
-	bool named; /* "linux-pt" of topaz run */
+	const char *output, *workload;
+	const char *perf, *stat; /* the latter: NULL, or what to count */
+	bool named;              /* "linux-pt" of topaz run */
 	char kernel[TREE_PATH_BYTES];
 	char program[PATH_MAX]; /* of .workload, with its whole path */
 	char text[TEXT_BYTES];  /* the guest's script */
@@ -53,6 +55,9 @@ static const struct argp_option record_options[] = {
 	{ "perf", OPT_PERF, "EVENT", 0,
 	    "What to record (intel_pt//u), or, beginning with '-', options of "
 	    "perf record",
+	    0 },
+	{ "stat", OPT_STAT, "EVENTS", 0,
+	    "Count EVENTS by perf stat record instead (instructions:u,branches:u)",
 	    0 },
 	{ "run", OPT_SCRIPT, "SCRIPT", 0,
 	    "Run SCRIPT in the guest instead; it writes /tmp/perf.data", 0 },
@@ -82,6 +87,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case OPT_PERF:
 		input->perf = arg;
 		return 0;
+	case OPT_STAT:
+		input->stat = arg;
+		return 0;
 	case OPT_SCRIPT:
 		options->script = arg;
 		return 0;
@@ -96,6 +104,13 @@ parse_one(int key, char *arg, struct argp_state *state)
 			argp_error(state,
 			    "--workload COMMAND, or --run SCRIPT: what shall "
 			    "it trace?");
+		if (input->stat != NULL && input->perf != NULL)
+			argp_error(state, "--perf or --stat, not both");
+		if (options->script != NULL &&
+		    (input->stat != NULL || input->perf != NULL))
+			argp_error(state,
+			    "--perf and --stat are for --workload: with --run, "
+			    "the script calls perf");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -143,6 +158,23 @@ find_program(const char *word, char path[PATH_MAX])
 	return false;
 }
 
+/* The guest's command, without its output and workload.  False: it is too long. */
+static bool
+make_perf(const struct record_input *input, char text[TEXT_BYTES])
+{
+	const char *perf = input->perf != NULL ? input->perf : EVENT_DEFAULT;
+	bool event = perf[0] != '-';
+
+	if (input->stat != NULL)
+		return (size_t)snprintf(text, TEXT_BYTES,
+			   "perf stat record -e '%s'",
+			   input->stat) < TEXT_BYTES;
+	/* Of several CPUs, each sample and AUX record must name its own. */
+	return (size_t)snprintf(text, TEXT_BYTES, "perf record %s%s%s%s",
+		   input->options.guest.cpu_count > 1 ? "--sample-cpu " : "",
+		   event ? "-e '" : "", perf, event ? "'" : "") < TEXT_BYTES;
+}
+
 /* The script of the guest: perf record of the workload. */
 static int
 make_script(struct record_input *input, struct tz_error *err)
@@ -150,7 +182,7 @@ make_script(struct record_input *input, struct tz_error *err)
 	struct linux_guest_options *options = &input->options.guest;
 	char word[PATH_MAX];
 	size_t length;
-	bool event;
+	char perf[TEXT_BYTES];
 
 	options->get[options->get_count++] = GUEST_FILE;
 	if (options->script != NULL)
@@ -161,16 +193,18 @@ make_script(struct record_input *input, struct tz_error *err)
 	if (!find_program(word, input->program))
 		return tz_error(err, TZ_ENOENT, "--workload: %s: %s", word,
 		    strerror(errno));
-	event = input->perf[0] != '-';
+	/* The watchdog's counter would have all that the guest does in the log. */
 	if (options->put_count == LINUX_GUEST_FILES_MAX ||
+	    !make_perf(input, perf) ||
 	    (size_t)snprintf(input->text, sizeof(input->text),
-		"#!/bin/sh\ncd /tmp\nperf record %s%s%s -o " GUEST_FILE
-		" -- '%s'%s\n",
-		event ? "-e '" : "", input->perf, event ? "'" : "",
-		input->program,
+		"#!/bin/sh\n"
+		"echo 0 2>/dev/null >/proc/sys/kernel/nmi_watchdog\n"
+		"cd /tmp\n%s -o " GUEST_FILE " -- '%s'%s\n",
+		perf, input->program,
 		input->workload + length) >= sizeof(input->text))
 		return tz_error(err, TZ_EUSAGE,
-		    "--workload, --perf: more than %d characters", TEXT_BYTES);
+		    "--workload, --perf, --stat: more than %d characters",
+		    TEXT_BYTES);
 	options->put[options->put_count++] =
 	    (struct linux_guest_file){ input->program, input->program };
 	options->script_text = input->text;
@@ -212,7 +246,10 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	    BUNDLE_NAME_BYTES - 1,
 	    input->workload != NULL ? input->workload : options->script);
 	snprintf(info->cmdline, sizeof(info->cmdline), "%.*s",
-	    (int)sizeof(info->cmdline) - 1, input->perf);
+	    (int)sizeof(info->cmdline) - 1,
+	    input->stat != NULL       ? input->stat
+		: input->perf != NULL ? input->perf
+				      : EVENT_DEFAULT);
 	snprintf(info->end, sizeof(info->end), "exit");
 	info->code = code;
 	error = cpu_set_parse(options->profile, options->errata, &cpu_set, err);
@@ -318,8 +355,7 @@ int
 cmd_record(int argc, char **argv)
 {
 	/* Large for a stack. */
-	static struct record_input input = { .output = "topaz.out",
-		.perf = EVENT_DEFAULT };
+	static struct record_input input = { .output = "topaz.out" };
 	struct tz_error err;
 	int code = CMD_BUG, error;
 

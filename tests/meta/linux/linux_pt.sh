@@ -49,7 +49,7 @@ grep -q '^RDMSR  0x' bundle/unknown.txt ||
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }
 insns=$(sed -n 's/^cpu0 *\([0-9]*\) instructions .*/\1/p' own)
 [ "${insns:-0}" -gt 10000 ] || { echo "linux_pt: $insns instructions"; bad=1; }
-grep -q ', \([1-9][0-9]*\) of \1 samples as executed' own ||
+grep -q '^instructions:u  period 1000  MATCH  (\([1-9][0-9]*\) of \1 samples as executed' own ||
     { echo "linux_pt: no samples compared:"; cat own; bad=1; }
 perf script -i bundle/perf.data --itrace=i0ns -F cpu,ip,period 2>messages |
     sed -n 's/\(\[[0-9]*\]\)  *1  */\1 /p' >list
@@ -77,6 +77,9 @@ broken() {
 }
 sample=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_SAMPLE.*/\1/p' dump | tail -n 1)
 broken "a sample" $((sample + 16)) 1 'executed was'
+entry=$(od -An -tu8 -j 16 -N 8 bundle/perf.data | tr -d ' ')
+attrs=$(od -An -tu8 -j 24 -N 8 bundle/perf.data | tr -d ' ')
+broken "a period" $((attrs + entry + 16)) 1 'its overflow 1 came after 1000 events, not after 1001'
 broken "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
 broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
 broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
@@ -110,9 +113,12 @@ cat >watch.c <<-'END'
 	}
 END
 cc -O1 -o bin/watch watch.c || exit 1
-expect 0 "" 0 record --workload watch --cpus 2 \
-    --perf '-a -e intel_pt//' -o two
+# A hybrid part: the kernel has a PMU for each kind of core.
+expect 0 "" 0 record --workload watch --cpus 2 --profile alderlake-p,alderlake-e \
+    --perf '-a -e intel_pt// -e instructions -c 100000' -o two
 "$topaz" verify two >both || { echo "linux_pt: two CPUs:"; cat both; bad=1; }
 [ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' both)" = 2 ] ||
     { echo "linux_pt: not both CPUs:"; cat both; bad=1; }
+[ "$(grep -c '^cpu_.*/instructions/  period 100000  MATCH  ([1-9]' both)" = 2 ] ||
+    { echo "linux_pt: not both PMUs:"; cat both; bad=1; }
 exit $bad

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Goal: what perf in a stock kernel gets of performance counters and of the Debug Store is compared
+# with the ground truth: samples by NMI and by PEBS, counts of perf stat, branch records; a sample, a
+# count, a period, a record or a flag that is wrong is found.
+# Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program with a thread; a
+# perf.data that is broken on purpose, byte by byte.
+# usage: linux_counters.sh TOPAZ
+topaz=$(realpath "$1")
+here=$(realpath "$(dirname "$0")/..")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+bad=0
+
+. "$here/expect.sh"
+
+expect 2 "not both" 0 record --workload "$topaz" --perf x --stat y
+expect 2 "the script calls perf" 0 record --run x --stat y
+bad_input=$bad
+
+kernel=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.1.*-cloud-amd64_*.deb 2>/dev/null | head -n 1)
+if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
+    ! perf --version >/dev/null 2>&1; then
+	echo "linux_counters: no 6.1 cloud kernel in the cache, no busybox-static or no linux-perf"
+	[ "$bad_input" = 0 ] && exit 77
+	exit 1
+fi
+cat >prog.c <<-'END'
+	#include <pthread.h>
+	static volatile int sum;
+	static void *work(void *arg)
+	{
+		for (int i = 0; i < 20000; i++)
+			sum += i & 3 ? i : -i;
+		return arg;
+	}
+	int main(void)
+	{
+		pthread_t thread;
+		pthread_create(&thread, 0, work, 0);
+		work(0);
+		return pthread_join(thread, 0);
+	}
+END
+cc -O1 -pthread -o prog prog.c || exit 1
+
+# judged BUNDLE LINE: the bundle is a MATCH, with a line like that.
+judged() {
+	"$topaz" verify "$1" >own 2>&1 && grep -q "$2" own ||
+	    { echo "linux_counters: $1: no '$2':"; cat own; bad=1; }
+}
+
+# broken BUNDLE WHAT OFFSET DELTA TEXT: the byte there, changed, is found, and TEXT said.
+broken() {
+	cp "$1"/perf.data changed
+	old=$(od -An -tu1 -j "$3" -N 1 changed | tr -d ' ')
+	printf "\\$(printf %o $(((old + $4) & 255)))" |
+	    dd of=changed bs=1 seek="$3" conv=notrunc 2>/dev/null
+	"$topaz" verify "$1" --perf-data changed >found 2>&1
+	status=$?
+	[ "$status" = 1 ] && grep -q "$5" found && grep -q '^MISMATCH$' found ||
+	    { echo "linux_counters: $2: exit code $status"; cat found; bad=1; }
+}
+
+# place BUNDLE RECORD: the places of such records in the file, the last or the first one.
+places() {
+	perf script -i "$1"/perf.data --show-mmap-events -D 2>/dev/null |
+	    sed -n "s/.*\(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_$2\([^A-Z_].*\)*$/\1/p"
+}
+place() { places "$1" "$2" | tail -n 1; }
+first() { places "$1" "$2" | head -n 1; }
+
+# Samples of rings 0 and 3 by NMIs, of ring 3 by PEBS; branch records into an AUX area that is so
+# small that perf is too slow for it. Where it wraps, perf leaves out bytes.
+perf='-B -N -m 64,4 --per-thread -c 500 -e branches -e instructions:upp -e intel_bts//u'
+expect 0 "record" 0 record --workload ./prog -o all --perf "$perf"
+judged all '^branches  period 500  MATCH  (\([1-9][0-9]*\) of \1 samples'
+judged all '^instructions:upp  period 500  MATCH  (\([1-9][0-9]*\) of \1 samples'
+judged all ' [1-9][0-9]* PEBS records'
+judged all '^cpu0  \([1-9][0-9]*\) branch records  MATCH  (\1 read, \1 as executed'
+judged all 'AUX records, [1-9][0-9]* TRUNCATED'
+broken all "a sample" $(($(place all SAMPLE) + 16)) 1 'executed was\|no sample\|no overflow'
+broken all "a branch record" $(($(first all AUXTRACE) + 48 + 24 * 9)) 1 'record 10 is'
+broken all "a size" $(($(place all AUX) + 16)) 232 'executed was\|are missing'
+
+expect 0 "stat" 0 record --workload ./prog -o counts --stat instructions:u,branches:k,cycles
+for event in instructions:u branches:k cycles; do
+	judged counts "^$event  counted  MATCH  ([1-9][0-9]* events; 1 of 1 values as executed)"
+done
+broken counts "a count" $(($(place counts STAT) + 24)) 1 'perf stat has'
+exit $bad
