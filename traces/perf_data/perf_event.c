@@ -23,13 +23,6 @@ perf_event_of(const struct perf_file *file, const uint8_t *identifier)
 	return attr != NULL ? attr : &file->attrs[0];
 }
 
-bool
-perf_event_is_counted(const struct perf_attr *attr)
-{
-	return attr->type == PERF_TYPE_HARDWARE ||
-	    attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW;
-}
-
 uint32_t
 perf_event_pmu(const struct perf_file *file, const char *name)
 {
@@ -37,4 +30,14 @@ perf_event_pmu(const struct perf_file *file, const char *name)
 		if (strcmp(file->pmus[i].name, name) == 0)
 			return file->pmus[i].type;
 	return UINT32_MAX;
+}
+
+bool
+perf_event_is_counted(
+    const struct perf_file *file, const struct perf_attr *attr)
+{
+	return attr->type == PERF_TYPE_HARDWARE ||
+	    attr->type == PERF_TYPE_HW_CACHE || attr->type == PERF_TYPE_RAW ||
+	    attr->type == perf_event_pmu(file, "cpu_core") ||
+	    attr->type == perf_event_pmu(file, "cpu_atom");
 }

@@ -17,8 +17,9 @@ const struct perf_attr *perf_event_find(
 const struct perf_attr *perf_event_of(
     const struct perf_file *file, const uint8_t *identifier);
 
-/* ATTR is an event that a performance counter counts. */
-bool perf_event_is_counted(const struct perf_attr *attr);
+/* ATTR is an event of FILE that a performance counter of a CPU counts. */
+bool perf_event_is_counted(
+    const struct perf_file *file, const struct perf_attr *attr);
 
 /* The type of the PMU called NAME; UINT32_MAX: unknown. */
 uint32_t perf_event_pmu(const struct perf_file *file, const char *name);

@@ -127,6 +127,9 @@ verify_json_counter(const struct verify_counter *counter)
 		: counter->differences == 0 ? "MATCH"
 					    : "MISMATCH");
 
+	if (counter->unknown)
+		json_object_set_new(
+		    object, "reason", json_string(counter->reason));
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)
 		json_object_set_new(
 		    object, rows[i].name, verify_json_count(rows[i].value));

@@ -89,7 +89,7 @@ static bool
 verify_has_counters(const struct perf_file *file)
 {
 	for (size_t i = 0; i < file->attr_count; i++)
-		if (perf_event_is_counted(&file->attrs[i]))
+		if (perf_event_is_counted(file, &file->attrs[i]))
 			return true;
 	return false;
 }

@@ -16,6 +16,7 @@
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
 #define PERIOD      10u
 #define SKID        4u
+#define UNTOLD      UINT64_MAX
 #define ID          5u
 #define CPU         0u
 
@@ -90,6 +91,10 @@ start(struct tape *tape, uint64_t selected)
 			     KERNEL_CODE, kernel_code, sizeof(kernel_code)),
 	    0);
 	/* The recording begins with the controls as they are. */
+	if (selected == UNTOLD) {
+		event(tape, EVENT_NOTE, 0, 0, 0);
+		return;
+	}
 	event(tape, EVENT_MSR_WRITE, SELECT, selected, 0);
 	event(tape, EVENT_MSR_WRITE, CONTROL, 0, 0);
 }
@@ -206,6 +211,7 @@ enum wrong {
 	NO_CPU,
 	ANOTHER_EVENT, /* cycles: no counter counts them */
 	TWO_COUNTERS,
+	OLD,    /* the recording does not tell the controls */
 	BEFORE, /* the counter runs when the recording begins */
 };
 
@@ -215,7 +221,7 @@ sample(struct tape *tape, enum wrong wrong)
 	const uint32_t cpu = wrong == NO_CPU ? UINT32_MAX : CPU;
 	const uint64_t lost[] = { ID, 1, 0x700000007, 0, CPU };
 
-	start(tape, wrong == BEFORE ? ON : 0);
+	start(tape, wrong == BEFORE ? ON : wrong == OLD ? UNTOLD : 0);
 	write_msr(tape, VALUE, -(uint64_t)PERIOD);
 	write_msr(tape, SELECT, ON);
 	if (wrong == TWO_COUNTERS)
@@ -289,6 +295,7 @@ what_cannot_be_told_is_not_compared(void **state)
 	} rows[] = {
 		{ NO_CPU, "its samples do not name their CPU" },
 		{ TWO_COUNTERS, "two counters of a CPU count it" },
+		{ OLD, "does not say how it found the counters" },
 	};
 
 	(void)state;

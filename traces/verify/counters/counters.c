@@ -311,17 +311,13 @@ start(struct counters *counters, struct verify_work *work)
 	return true;
 }
 
-/*
- * True if there is something to compare: nobody else needs the time.  A recording of a
- * perf.data begins with the values that the counters' controls had then.
- */
+/* True if there is something to compare: nobody else needs the time. */
 static bool
 uses_counters(
     const struct counters *counters, const struct event *events, size_t count)
 {
 	if (counters->work->perf != NULL)
-		return counters->owned_count != 0 && count != 0 &&
-		    events[0].kind == EVENT_MSR_WRITE;
+		return counters->owned_count != 0;
 	for (size_t i = 0; i < count; i++)
 		if (events[i].kind == EVENT_COUNTER ||
 		    events[i].kind == EVENT_COUNTER_OVERFLOW ||
@@ -359,8 +355,10 @@ counters_verify(
 	int error = 0;
 
 	if (!no_memory && start(counters, work)) {
+		/* Those of older bundles do not begin with the counters' controls. */
 		if (work->perf != NULL)
-			perf_counters_start(counters);
+			perf_counters_start(counters,
+			    count != 0 && events[0].kind == EVENT_MSR_WRITE);
 		if (uses_counters(counters, events, count))
 			error = compare(counters, events, count, insns);
 		no_memory = counters->no_memory;

@@ -177,8 +177,11 @@ void counters_note_pmi(struct counters *counters, const struct event *event);
 /* The run has ended. */
 void counters_finish_cpu(struct counters *counters, unsigned cpu);
 
-/* perf_counters.c: the events of the perf.data are the owners. */
-void perf_counters_start(struct counters *counters);
+/*
+ * perf_counters.c: the events of the perf.data are the owners.  TOLD: the recording begins
+ * with the controls that the counters had then; without, nothing is compared.
+ */
+void perf_counters_start(struct counters *counters, bool told);
 /* The events have told the controls that CPU's counters had when the recording began. */
 void perf_counters_begin(struct counters *counters, unsigned cpu);
 /* The controls of CPU's counters have changed: which event has which counter? */

@@ -31,10 +31,10 @@ struct samples {
 static enum counted
 counted_event(const struct profile *profile, const struct perf_attr *attr)
 {
-	if (attr->type == PERF_TYPE_RAW)
-		return counted_of(profile, attr->config);
-	if (attr->type != PERF_TYPE_HARDWARE)
+	if (attr->type == PERF_TYPE_HW_CACHE)
 		return COUNTED_UNKNOWN;
+	if (attr->type != PERF_TYPE_HARDWARE)
+		return counted_of(profile, attr->config);
 	/* On a hybrid machine the upper half is the type of the PMU. */
 	switch ((uint32_t)attr->config) {
 	case PERF_HW_CYCLES:
@@ -132,13 +132,16 @@ add_event(struct counters *counters, const struct perf_attr *attr)
 }
 
 void
-perf_counters_start(struct counters *counters)
+perf_counters_start(struct counters *counters, bool told)
 {
 	const struct perf_file *file = counters->work->perf;
 
 	for (size_t i = 0; i < file->attr_count; i++)
-		if (perf_event_is_counted(&file->attrs[i]))
+		if (perf_event_is_counted(file, &file->attrs[i]))
 			add_event(counters, &file->attrs[i]);
+	for (size_t i = 0; !told && i < counters->owned_count; i++)
+		refuse(counters, &counters->owned[i],
+		    "the recording does not say how it found the counters");
 }
 
 /* The event that counter I of OWN counts; COUNTERS_NO_OWNER: none of them. */
