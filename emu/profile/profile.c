@@ -50,7 +50,7 @@ static const struct {
 static const struct profile profiles[] = {
 #define PROFILE(name_, title_, signature_, leaf_max_, core_, native_, uarch_, \
     phy_, ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_,       \
-    xsave1_, xss_, perfmon_eax_, perfmon_edx_, errata_)                       \
+    xsave1_, xss_, perfmon_eax_, perfmon_edx_, extended_pebs_, errata_)       \
  { .name = name_,                                                             \
 	 .title = title_,                                                     \
 	 .signature = signature_,                                             \
@@ -76,6 +76,7 @@ static const struct profile profiles[] = {
 	 .xss_mask = xss_,                                                    \
 	 .perfmon_eax = perfmon_eax_,                                         \
 	 .perfmon_edx = perfmon_edx_,                                         \
+	 .extended_pebs = extended_pebs_,                                     \
 	 .uarch = &uarchs[UARCH_##uarch_],                                    \
 	 .errata = errata_ },
 #include "emu/profile/profile.def"
@@ -189,7 +190,7 @@ profile_pebs_counters(const struct profile *profile)
 
 	if (!profile->ds || tz_bits(profile->perfmon_eax, 7, 0) < 2)
 		return 0;
-	if (profile_pebs_format(profile) >= 4 || profile->uarch->pebs_gp == 8)
+	if (profile_pebs_format(profile) >= 4 || profile->extended_pebs)
 		return ((UINT64_C(1) << gp) - 1) |
 		    ((UINT64_C(1) << fixed) - 1) << 32;
 	if (profile->uarch->pebs_gp < gp)

@@ -62,9 +62,7 @@ struct profile_uarch {
 	enum profile_events events;
 	unsigned pebs_format; /* IA32_PERF_CAPABILITIES[11:8] before
 				 architectural version 5 */
-	unsigned
-	    pebs_gp; /* general-purpose counters that PEBS can use; 8: extended
-				 PEBS, by all counters, also fixed ones */
+	unsigned pebs_gp;     /* general-purpose counters that PEBS can use */
 	const struct profile_cost *cost; /* of instructions: cost.def */
 };
 
@@ -98,6 +96,7 @@ struct profile {
 	uint32_t xsave1_eax;               /* CPUID.(0DH,1):EAX */
 	uint64_t xss_mask;                 /* CPUID.(0DH,1):EDX:ECX */
 	uint32_t perfmon_eax, perfmon_edx; /* CPUID leaf 0AH */
+	bool extended_pebs; /* all counters can use PEBS, also fixed ones */
 	/* Counters that leaf 0AH announces in place of the CPU's own number; 0: that. */
 	unsigned announced_gp, announced_fixed;
 
