@@ -458,8 +458,8 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	if (block->insns > 0 &&
 	    (fetch || stepped || rip < block->va || rip > block->next_va)) {
 		cpu_leave_block(cpu, rip);
-		/* The last instruction of an NMI's skid: the NMI comes before the fault. */
-		if (fetch && cpu->interrupts.nmi_wait == 1) {
+		/* No step has counted it; an NMI comes before the fault of a fetch. */
+		if (fetch && cpu->interrupts.nmi_wait > 0) {
 			cpu_count_down_nmi(cpu);
 			if (cpu_can_take_nmi(cpu))
 				return;

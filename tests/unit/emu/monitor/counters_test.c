@@ -5,6 +5,7 @@
  * IA32_PERF_GLOBAL_CTRL that enables to the one that disables; and three ways of
  * running against each other.
  */
+#include "emu/profile/profile.h"
 #include "tests/unit/emu/guest.h"
 #include "tests/unit/emu/retired.h"
 
@@ -19,7 +20,17 @@
 #define PAUSE_CYCLES 140
 #define OVF(i)       (UINT64_C(1) << (i))
 
-enum { LOOPS, KINDS, OVERFLOW, PRIVILEGE, HALTED, RDPMCS, FREEZES, REWRITTEN };
+enum {
+	LOOPS,
+	KINDS,
+	OVERFLOW,
+	PRIVILEGE,
+	HALTED,
+	RDPMCS,
+	FREEZES,
+	REWRITTEN,
+	FETCHES
+};
 
 /* What retired while the counters were on, by ring: 0, or 1 for the others. */
 struct expected {
@@ -344,6 +355,38 @@ a_running_counter_can_be_written(void **state)
 	guest_free(&guest);
 }
 
+/* SDM vol. 3, table 6-2: an NMI comes before a fault of fetching the next instruction. */
+static void
+an_nmi_comes_before_the_fault_of_a_fetch(void **state)
+{
+	const uint64_t skid = profile_find("skylake")->uarch->pmi_skid_insns;
+
+	(void)state;
+	for (uint64_t after = 1; after < 8; after++) {
+		struct guest_options options = { .param = FETCHES |
+			    after << 8 };
+		uint64_t overflow = 0, nmi = 0, fault = 0;
+		struct guest guest;
+
+		guest_run_all_ways("counters", &options, &guest);
+		guest_assert_exit(&guest);
+		for (size_t i = 0; i < guest.event_count; i++) {
+			const struct event *event = &guest.event[i];
+
+			if (event->kind == EVENT_COUNTER_OVERFLOW)
+				overflow = event->insns;
+			else if (event->kind == EVENT_NMI && nmi == 0)
+				nmi = event->insns;
+			else if (event->kind == EVENT_EXCEPTION && fault == 0)
+				fault = event->insns;
+		}
+		assert_int_equal(nmi - overflow, skid);
+		/* The handler goes on elsewhere: only an NMI in its own has a fault before. */
+		assert_true((fault != 0) == (after + skid > 8));
+		guest_free(&guest);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -355,6 +398,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_halted_cpu_counts_nothing),
 		cmocka_unit_test(rdpmc_reads_them),
 		cmocka_unit_test(a_pmi_freezes_them),
+		cmocka_unit_test(an_nmi_comes_before_the_fault_of_a_fetch),
 		cmocka_unit_test(a_running_counter_can_be_written),
 	};
 

@@ -6,6 +6,7 @@
 #include "start.inc"
 
 #define ALL 0x70000000f
+#define NOWHERE 0x123000
 
 	.macro read_counter code, index
 	mov ecx, \index
@@ -33,6 +34,7 @@ main:
 	.balign 4
 cases:	.long loops - cases, kinds - cases, overflow - cases, privilege - cases
 	.long halted - cases, rdpmcs - cases, freezes - cases, rewritten - cases
+	.long fetches - cases
 
 read_all:
 	wr 0x38f, 0
@@ -131,6 +133,21 @@ overflow:
 	wr 0x38d, 0x333
 	wr 0x38f, ALL
 nops:	.fill 300, 1, 0x90
+	call read_all
+	ret
+
+	/* As `overflow`; the eighth instruction jumps to where there is no memory. */
+fetches:
+	recover 1f
+	mov r11d, NOWHERE
+	wr 0x186, 0x5300c0
+	movzx eax, byte ptr [rip + param + 1]
+	neg rax
+	wr 0xc1, rax
+	wr 0x38f, ALL
+	.fill 6, 1, 0x90
+	jmp r11
+1:	xor r15d, r15d
 	call read_all
 	ret
 
