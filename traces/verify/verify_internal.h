@@ -14,6 +14,8 @@
 #include "traces/verify/log_code.h"
 #include "traces/verify/verify.h"
 
+#include <stdarg.h>
+
 /* A PSB+ that the unit reported. */
 struct verify_psb {
 	uint64_t offset; /* in all output of the unit */
@@ -91,6 +93,14 @@ void verify_unload(struct verify_work *work);
 /* Adds a finding; text that does not fit is cut off. */
 void verify_add_finding(struct verify_work *work, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
+
+/*
+ * NAME, of which *COUNT differences were told before, has one more: the first one goes into
+ * TEXT and is a finding, others are counted.
+ */
+void verify_add_difference(struct verify_work *work, const char *name,
+    uint64_t *count, char text[VERIFY_TEXT_BYTES], const char *fmt, va_list ap)
+    __attribute__((format(printf, 5, 0)));
 
 /* Reads and compares stream INDEX of the account. */
 int verify_one_stream(struct verify_work *work, size_t index);

@@ -21,6 +21,19 @@ verify_add_finding(struct verify_work *work, const char *fmt, ...)
 }
 
 void
+verify_add_difference(struct verify_work *work, const char *name,
+    uint64_t *count, char text[VERIFY_TEXT_BYTES], const char *fmt, va_list ap)
+{
+	int length;
+
+	if ((*count)++ != 0)
+		return;
+	length = snprintf(text, VERIFY_TEXT_BYTES, "%s: ", name);
+	vsnprintf(text + length, VERIFY_TEXT_BYTES - (size_t)length, fmt, ap);
+	verify_add_finding(work, "%s", text);
+}
+
+void
 verify_result_free(struct verify_result *result)
 {
 	free(result->streams);

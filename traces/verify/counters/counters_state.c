@@ -14,17 +14,12 @@ counters_tell(
     struct counters *counters, const struct owned *owned, const char *fmt, ...)
 {
 	struct verify_counter *result = counters_result(counters, owned);
-	char text[VERIFY_TEXT_BYTES - 34];
 	va_list ap;
 
-	if (result->differences++ != 0)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	verify_add_difference(counters->work, result->name,
+	    &result->differences, result->difference, fmt, ap);
 	va_end(ap);
-	snprintf(result->difference, sizeof(result->difference), "%s: %s",
-	    result->name, text);
-	verify_add_finding(counters->work, "%s", result->difference);
 }
 
 void

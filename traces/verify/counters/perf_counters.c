@@ -3,8 +3,8 @@
  * values that perf got, and those that the execution log has.
  */
 #include "traces/decode/vector.h"
-#include "traces/perf_data/perf_aux.h"
 #include "traces/perf_data/perf_event.h"
+#include "traces/perf_data/perf_record.h"
 #include "traces/verify/counters/counters_internal.h"
 
 #include <inttypes.h>

@@ -93,24 +93,20 @@ result_of(struct comparison *comparison, unsigned cpu)
 	return &comparison->work->result->records[comparison->units[cpu].result];
 }
 
-/* The first difference of a CPU's records is a finding; others are counted. */
 static void tell(struct comparison *comparison, unsigned cpu, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 static void
 tell(struct comparison *comparison, unsigned cpu, const char *fmt, ...)
 {
 	struct verify_records *result = result_of(comparison, cpu);
-	char text[VERIFY_TEXT_BYTES - 34];
+	char name[48];
 	va_list ap;
 
-	if (result->differences++ != 0)
-		return;
+	snprintf(name, sizeof(name), "perf.data: %s", result->name);
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	verify_add_difference(comparison->work, name, &result->differences,
+	    result->difference, fmt, ap);
 	va_end(ap);
-	snprintf(result->difference, sizeof(result->difference),
-	    "perf.data: cpu%u: %s", cpu, text);
-	verify_add_finding(comparison->work, "%s", result->difference);
 }
 
 /* True if RECORD names bytes of the AUX area that CHUNK is of. */

@@ -179,17 +179,12 @@ static void
 tell(struct records *records, const struct stream *stream, const char *fmt, ...)
 {
 	struct verify_records *result = result_of(records, stream);
-	char text[VERIFY_TEXT_BYTES - 34];
 	va_list ap;
 
-	if (result->differences++ != 0)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	verify_add_difference(records->work, result->name, &result->differences,
+	    result->difference, fmt, ap);
 	va_end(ap);
-	snprintf(result->difference, sizeof(result->difference), "%s: %s",
-	    result->name, text);
-	verify_add_finding(records->work, "%s", result->difference);
 }
 
 /* Record INDEX of a reading is not the one that was stored as its INDEX + SKIPPED-th. */
