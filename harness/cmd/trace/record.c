@@ -158,6 +158,13 @@ find_program(const char *word, char path[PATH_MAX])
 	return false;
 }
 
+/* TEXT may be NULL. */
+static bool
+has_line_break(const char *text)
+{
+	return text != NULL && strchr(text, '\n') != NULL;
+}
+
 /* The guest's command, without its output and workload.  False: it is too long. */
 static bool
 make_perf(const struct record_input *input, char text[TEXT_BYTES])
@@ -193,6 +200,11 @@ make_script(struct record_input *input, struct tz_error *err)
 	if (!find_program(word, input->program))
 		return tz_error(err, TZ_ENOENT, "--workload: %s: %s", word,
 		    strerror(errno));
+	if (has_line_break(input->workload) || has_line_break(input->perf) ||
+	    has_line_break(input->stat))
+		return tz_error(err, TZ_EUSAGE,
+		    "--workload, --perf, --stat: a line break in it ends the "
+		    "command");
 	/* The watchdog's counter would have all that the guest does in the log. */
 	if (options->put_count == LINUX_GUEST_FILES_MAX ||
 	    !make_perf(input, perf) ||

@@ -11,20 +11,18 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 bad=0
+name=linux_counters
 
 . "$here/expect.sh"
 
 expect 2 "not both" 0 record --workload "$topaz" --perf x --stat y
 expect 2 "the script calls perf" 0 record --run x --stat y
+expect 2 "a line break" 1 record --workload "$topaz" --kernel "$topaz" --perf "-e x
+y"
 bad_input=$bad
 
-kernel=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.1.*-cloud-amd64_*.deb 2>/dev/null | head -n 1)
-if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
-    ! perf --version >/dev/null 2>&1; then
-	echo "linux_counters: no 6.1 cloud kernel in the cache, no busybox-static or no linux-perf"
-	[ "$bad_input" = 0 ] && exit 77
-	exit 1
-fi
+. "$here/linux/linux.sh"
+
 cat >prog.c <<-'END'
 	#include <pthread.h>
 	static volatile int sum;
@@ -48,18 +46,6 @@ cc -O1 -pthread -o prog prog.c || exit 1
 judged() {
 	"$topaz" verify "$1" >own 2>&1 && grep -q "$2" own ||
 	    { echo "linux_counters: $1: no '$2':"; cat own; bad=1; }
-}
-
-# broken BUNDLE WHAT OFFSET DELTA TEXT: the byte there, changed, is found, and TEXT said.
-broken() {
-	cp "$1"/perf.data changed
-	old=$(od -An -tu1 -j "$3" -N 1 changed | tr -d ' ')
-	printf "\\$(printf %o $(((old + $4) & 255)))" |
-	    dd of=changed bs=1 seek="$3" conv=notrunc 2>/dev/null
-	"$topaz" verify "$1" --perf-data changed >found 2>&1
-	status=$?
-	[ "$status" = 1 ] && grep -q "$5" found && grep -q '^MISMATCH$' found ||
-	    { echo "linux_counters: $2: exit code $status"; cat found; bad=1; }
 }
 
 # place BUNDLE RECORD: the places of such records in the file, the last or the first one.

@@ -11,6 +11,7 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
 bad=0
+name=linux_pt
 
 . "$here/expect.sh"
 
@@ -20,13 +21,8 @@ expect 2 "not a kernel" 1 record --kernel "$topaz.files" --workload "$topaz"
 expect 2 "FILE:/DEST" 1 run linux-pt --workload "$topaz" --put relative:x
 bad_input=$bad
 
-kernel=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.1.*-cloud-amd64_*.deb 2>/dev/null | head -n 1)
-if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
-    ! perf --version >/dev/null 2>&1; then
-	echo "linux_pt: no 6.1 cloud kernel in the cache, no busybox-static or no linux-perf"
-	[ "$bad_input" = 0 ] && exit 77
-	exit 1
-fi
+. "$here/linux/linux.sh"
+
 cat >prog.c <<-'END'
 	#include <signal.h>
 	static void trapped(int signal) { (void)signal; }
@@ -64,27 +60,16 @@ aux=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_AUX .*/\1/p' dum
 trace=$(sed -n 's/.* \(0x[0-9a-f]*\) \[\(0x[0-9a-f]*\)\]: PERF_RECORD_AUXTRACE size.*/\1 + \2/p' dump | head -n 1)
 [ -n "$aux" ] && [ -n "$trace" ] || { echo "linux_pt: no AUX in the dump"; exit 1; }
 
-# broken WHAT OFFSET DELTA TEXT: the byte there, changed, is found, and TEXT said.
-broken() {
-	cp bundle/perf.data changed
-	old=$(od -An -tu1 -j "$2" -N 1 changed | tr -d ' ')
-	printf "\\$(printf %o $(((old + $3) & 255)))" |
-	    dd of=changed bs=1 seek="$2" conv=notrunc 2>/dev/null
-	"$topaz" verify bundle --perf-data changed >found 2>&1
-	status=$?
-	[ "$status" = 1 ] && grep -q "$4" found && grep -q '^MISMATCH$' found ||
-	    { echo "linux_pt: $1: exit code $status"; cat found; bad=1; }
-}
 sample=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_SAMPLE.*/\1/p' dump | tail -n 1)
-broken "a sample" $((sample + 16)) 1 'executed was'
+broken bundle "a sample" $((sample + 16)) 1 'executed was'
 entry=$(od -An -tu8 -j 16 -N 8 bundle/perf.data | tr -d ' ')
 attrs=$(od -An -tu8 -j 24 -N 8 bundle/perf.data | tr -d ' ')
-broken "a period" $((attrs + entry + 16)) 1 'its overflow 1 came after 1000 events, not after 1001'
-broken "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
-broken "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
-broken "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
-broken "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
-broken "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
+broken bundle "a period" $((attrs + entry + 16)) 1 'its overflow 1 came after 1000 events, not after 1001'
+broken bundle "a byte of the trace" $(($trace + 1000)) 1 'byte 1000 is not what cpu0 wrote'
+broken bundle "a byte less in an AUX record" $((aux + 16)) 255 'no AUX record names'
+broken bundle "a byte more in an AUX record" $((aux + 16)) 1 'has not written\|goes back\|did not fall'
+broken bundle "eight bytes less" $(($trace - 32)) 8 'bytes never reported'
+broken bundle "TRUNCATED" $((aux + 24)) 1 'says TRUNCATED, but cpu0 did not stop'
 # Both rings and all processes of two CPUs; a debugger's breakpoint on data.
 cat >watch.c <<-'END'
 	#include <signal.h>
