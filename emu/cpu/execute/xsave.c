@@ -355,7 +355,9 @@ header_is_valid(const struct cpu *cpu, const struct xsave *xsave,
 	if (!xsave->compact)
 		return !xsave->supervisor && (header[0] & ~enabled) == 0 &&
 		    header[1] == 0 && header[2] == 0;
-	if (!(cpu->config.profile->xsave1_eax & PROFILE_XSAVE1_XSAVEC) ||
+	/* Of XRSTOR, the compacted format comes with XSAVEC. */
+	if ((!xsave->supervisor &&
+		!(cpu->config.profile->xsave1_eax & PROFILE_XSAVE1_XSAVEC)) ||
 	    (header[1] & ~XCOMP_COMPACT & ~enabled) != 0 ||
 	    (header[0] & ~header[1]) != 0)
 		return false;

@@ -179,9 +179,13 @@ create(struct guest *guest)
 	};
 	struct tz_error err;
 
-	if (cpu_set_parse(models == NULL ? "skylake" : models, NULL, &cpu_set,
-		&err) != 0 ||
-	    machine_create(&config, &observer, &guest->machine, &err) != 0)
+	if (cpu_set_parse(
+		models == NULL ? "skylake" : models, NULL, &cpu_set, &err) != 0)
+		fail_msg("%s", err.text);
+	if (guest->options.without != NULL)
+		cpu_set_without(&cpu_set, 0, 1,
+		    profile_feature_find(guest->options.without));
+	if (machine_create(&config, &observer, &guest->machine, &err) != 0)
 		fail_msg("%s", err.text);
 	guest->ram = machine_ram(guest->machine);
 }

@@ -19,6 +19,7 @@ struct guest_options {
 	bool single_step, no_exec_log;
 	bool no_decode; /* the guest's code changes: no decoder can know it */
 	const char *profile; /* as of emu/profile/cpu_set.h; NULL: skylake */
+	const char *without; /* a feature of emu/profile/feature.def, or NULL */
 	uint64_t param;      /* what the guest finds in `param` */
 	uint64_t insns_max;
 	uint64_t quantum_cycles, look_cycles;
