@@ -106,9 +106,16 @@ submit() {
 }
 set -- grab/grab-give --drivers "$root/tests/example/drivers" --no-sequences \
     --kinds cpu --budget 600
+# None begins until it is: the shards may take less time than the commands.
+partition() {
+	scontrol update PartitionName=all State="$1" ||
+	    complain "the partition cannot be $1"
+}
+partition DOWN
 submit out 4 "$@"
 merging=$(sed -n 's/^Submitted batch job //p' submitted)
 scancel "$((merging - 1))_4" || complain "shard 4 cannot be cancelled"
+partition UP
 "$topaz" explore "$@" --no-pages --progress none -o one >one.text
 wait_for 300 idle || complain "the shards do not end"
 grep -q -x 'missing: shard 4 of 4' out/log-merge ||
