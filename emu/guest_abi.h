@@ -136,6 +136,13 @@ enum abi_op {
 	/* log, pa, bytes: user space has read these bytes of a driver's log, in the
 	   log's order; within one page */
 	ABI_LOG_READ = 26,
+	/* the physical addresses of two pointers to structures: of the thread that this
+	   CPU runs, and of the one that it runs or switches to; the offset of the
+	   thread's number, 4 bytes, above 0 */
+	ABI_THREAD = 27,
+	/* stream (1: object, as for ABI_OBJECT_PAGE), thread (0: none any more), 0 or 1:
+	   the buffer is to get the trace of that thread alone */
+	ABI_TRACED_THREAD = 28,
 };
 
 /* A counter counts from after ABI_COUNTER_STARTED to before ABI_COUNTER_STOPS. */

@@ -135,6 +135,10 @@ event_of(uint32_t op)
 		return EVENT_COUNTER;
 	case ABI_LOG_READ:
 		return EVENT_LOG_READ;
+	case ABI_THREAD:
+		return EVENT_THREAD;
+	case ABI_TRACED_THREAD:
+		return EVENT_TRACED_THREAD;
 	default:
 		return EVENT_KIND_COUNT;
 	}

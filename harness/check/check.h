@@ -167,6 +167,8 @@ void check_configured(struct check *check, unsigned context,
 void check_configured_late(struct check *check, unsigned context);
 /* After EVENT_BUFFER: the owner of that stream; CONTEXT 0: not known. */
 void check_named(struct check *check, uint64_t stream, unsigned context);
+/* At EVENT_CALL_BEGIN: work of a program that is not traced. */
+void check_untraced(struct check *check);
 /*
  * At EVENT_CALL_BEGIN of an operation that starts a session: bytes not collected until
  * now may be lost.  If the operation fails, this is reverted.

@@ -147,6 +147,9 @@ void session_call_begin(struct check *check, const struct event *event);
 void session_call_end(struct check *check, const struct event *event);
 void session_owner_gone(struct check *check, const struct event *event);
 void session_exit(struct check *check, const struct event *event);
+void thread_words(struct check *check, const struct event *event);
+void thread_traced(struct check *check, const struct event *event);
+void thread_output(struct check *check, const struct event *event);
 /* The session ends: judges whether work was traced. */
 void session_settle(struct check *check);
 /* The operation that began last starts a session. */

@@ -134,13 +134,14 @@ snapshot_stream(const struct check_stream *stream, uint64_t hash)
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
 		stream->written, stream->any_int, stream->before.written,
-		stream->current };
+		stream->current, stream->of_thread };
 
 	hash = mix_word(hash, stream->key);
 	hash = mix_word(hash, stream->context);
 	hash = mix_word(
 	    hash, (uint64_t)stream->page_count << 32 | stream->cursor);
 	hash = mix_word(hash, stream->high);
+	hash = mix_word(hash, stream->thread);
 	hash = snapshot_unread(&stream->unread, hash);
 	hash = snapshot_unread(&stream->kept, hash);
 	hash = mix_word(hash, stream->owed);

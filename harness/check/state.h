@@ -94,6 +94,8 @@ struct check_stream {
 	bool to_end;  /* reported up to the buffer's end */
 	bool written; /* since .kept */
 	bool any_int;
+	bool of_thread; /* session/thread.c: only of .thread; 0: of none any more */
+	uint32_t thread;
 	struct check_place overwritten_at, owed_at;
 	struct {
 		uint64_t bytes;
@@ -220,6 +222,11 @@ struct check_core {
 	struct {
 		uint64_t pa, bytes;
 	} stack[CHECK_STACKS_MAX];
+	/* session/thread.c: physical addresses of the kernel's pointers to the threads
+	 * that a CPU runs and will run (0: not known); where their numbers are. */
+	struct check_threads {
+		uint64_t word[2], number;
+	} threads[MACHINE_CPUS_MAX];
 	/* Reset by check_begin(), except whether TraceEn is 1. */
 	uint32_t page_count, stream_count, site_count, violation_count;
 	uint32_t asked_count; /* number of contexts, without [0] */

@@ -143,6 +143,8 @@ boot_cpu(const struct abi_boot *boot, uint64_t number)
 	cpu_tables_init(cpu);
 	host_stack(cpu->idle->stack_va - ABI_KERNBASE, BOOT_STACK_BYTES,
 	    ABI_STACK_TASK);
+	host_threads((uintptr_t)&cpu->current - ABI_KERNBASE,
+	    (uintptr_t)&cpu->chosen - ABI_KERNBASE, offsetof(struct task, tid));
 	if (number == 0) {
 		boot_info = boot;
 		boot_first_cpu(cpu);

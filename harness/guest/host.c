@@ -188,6 +188,24 @@ host_object_page(uint64_t object, uint64_t pa, uint64_t index)
 }
 
 void
+host_threads(uint64_t running_pa, uint64_t next_pa, uint64_t number)
+{
+	host_call(ABI_THREAD, running_pa, next_pa, number, 0);
+}
+
+void
+host_traced_thread(uint64_t stream, uint32_t thread, bool object)
+{
+	host_call(ABI_TRACED_THREAD, stream, thread, object, 0);
+}
+
+void
+kern_traced_thread(uint64_t pa, uint32_t thread)
+{
+	host_traced_thread(pa / PAGE_BYTES, thread, true);
+}
+
+void
 host_note(uint64_t code, uint64_t value)
 {
 	host_call(ABI_NOTE, code, value, 0, 0);

@@ -92,6 +92,10 @@ int host_buffer(uint64_t stream, uint64_t va, uint64_t bytes);
 void host_lost(uint64_t stream, uint64_t bytes);
 void host_position(uint64_t stream, uint64_t bytes);
 void host_object_page(uint64_t object, uint64_t pa, uint64_t index);
+/* Where this CPU's threads are (ABI_THREAD).  STREAM, or with OBJECT a buffer that is not
+ * mapped yet, is the trace of THREAD alone, a tid (0: of none any more). */
+void host_threads(uint64_t running_pa, uint64_t next_pa, uint64_t number);
+void host_traced_thread(uint64_t stream, uint32_t thread, bool object);
 /* The first program has ended (ABI_OWNER_GONE). */
 void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
@@ -115,6 +119,8 @@ void host_atomic_sleep(const void *caller);
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void kern_dropped_record(int error);
+/* The object whose first page is at PA is to get the trace of THREAD alone. */
+void kern_traced_thread(uint64_t pa, uint32_t thread);
 void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
 void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
 

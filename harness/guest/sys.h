@@ -41,6 +41,7 @@ enum sys_number {
 	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER for each page */
 	SYS_LOST,       /* stream, bytes: ABI_LOST */
 	SYS_POSITION,   /* stream, bytes: ABI_POSITION */
+	SYS_TRACED,     /* stream, tid: ABI_TRACED_THREAD */
 	SYS_SHUTDOWN,   /* code: ABI_EXIT at once */
 	SYS_SCRIPT,     /* 0, bytes: maps BYTES of zeroed memory in contiguous
 			  frames, ABI_SCRIPT; its address, when the host
@@ -55,7 +56,8 @@ enum sys_number {
 	SYS_MODULE_CALL, /* number, up to 4 arguments: a system call that a module
 			      has added to the kernel interface */
 	SYS_COUNTER,     /* counter, enum abi_counter, value: ABI_COUNTER */
-	SYS_LOG_READ,    /* log, address, bytes: ABI_LOG_READ for each page */
+	SYS_THREAD_OF, /* pid, index: the tid of a process's thread, oldest first */
+	SYS_LOG_READ, /* log, address, bytes: ABI_LOG_READ for each page */
 	SYS_COUNT,
 };
 

@@ -402,6 +402,15 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 }
 
 void
+check_untraced(struct check *check)
+{
+	struct check_core *core = &check->core;
+
+	if (core->session.mask == 0)
+		core->actor[core->last_actor].works = false;
+}
+
+void
 session_starting(struct check *check)
 {
 	struct check_core *core = &check->core;

@@ -47,6 +47,24 @@ sys_gettid(const uint64_t *args)
 	return task_self()->tid;
 }
 
+static int64_t
+sys_thread_of(const uint64_t *args)
+{
+	struct process *process = process_find_locked((uint32_t)args[0]);
+	struct task *task;
+	int64_t result = -KE_SRCH;
+
+	if (process == NULL)
+		return -KE_SRCH;
+	task = process->tasks;
+	for (uint64_t i = 0; i < args[1] && task != NULL; i++)
+		task = task->sibling;
+	if (task != NULL)
+		result = task->tid;
+	mutex_unlock(&process->lock);
+	return result;
+}
+
 static int
 copy_strings(const uint64_t *args, char *program, char *line)
 {
@@ -347,6 +365,13 @@ sys_position(const uint64_t *args)
 }
 
 static int64_t
+sys_traced(const uint64_t *args)
+{
+	host_traced_thread(args[0], (uint32_t)args[1], false);
+	return 0;
+}
+
+static int64_t
 sys_shutdown(const uint64_t *args)
 {
 	host_exit((int)args[0]);
@@ -445,6 +470,7 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_WRITE] = sys_write,
 	[SYS_GETPID] = sys_getpid,
 	[SYS_GETTID] = sys_gettid,
+	[SYS_THREAD_OF] = sys_thread_of,
 	[SYS_SPAWN] = sys_spawn,
 	[SYS_EXEC] = sys_exec,
 	[SYS_WAIT] = sys_wait,
@@ -473,6 +499,7 @@ static int64_t (*const handlers[SYS_COUNT])(const uint64_t *args) = {
 	[SYS_BUFFER] = sys_buffer,
 	[SYS_LOST] = sys_lost,
 	[SYS_POSITION] = sys_position,
+	[SYS_TRACED] = sys_traced,
 	[SYS_SHUTDOWN] = sys_shutdown,
 	[SYS_SCRIPT] = sys_script,
 	[SYS_CALL_BEGIN] = sys_call_begin,

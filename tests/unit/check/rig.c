@@ -15,6 +15,7 @@
 static struct machine_pt rig_pt;
 static struct frame rig_frame[RIG_PAGES];
 static unsigned rig_context;
+static uint64_t rig_thread[2]; /* that runs, and the next */
 
 /* Where the function NAME is: the same for the same name. */
 static uint64_t
@@ -98,6 +99,11 @@ rig_word(void *arg, uint64_t pa, uint64_t *value)
 		if (at % sizeof(struct frame) == 0 && *value == 0)
 			*value = FRAME_FREE;
 	}
+	if (pa - RIG_THREADS < 16)
+		*value = ABI_KERNBASE + RIG_THREADS + 0x100 +
+		    (pa - RIG_THREADS);
+	if (pa - RIG_THREADS - 0x100 < 16)
+		*value = rig_thread[(pa - RIG_THREADS - 0x100) / 8] << 32;
 	if (pa - RIG_STALE < RIG_PAGE)
 		*value = ABI_STALE;
 	if (pa - RIG_TABLE < sizeof(rig_entry))
@@ -159,6 +165,7 @@ rig_create(bool positions)
 	assert_non_null(check);
 	rig_pt = (struct machine_pt){ .mask_ptrs = 0x7f, .lvt_pc = 1u << 16 };
 	rig_context = 0;
+	memset(rig_thread, 0, sizeof(rig_thread));
 	rig_play(check, rig_memory);
 	check_begin(check);
 	rig_play(check, rig_names);
@@ -251,6 +258,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_configured(check, rig_context, &expect, 1);
 	else if (step->op == RIG_CONTEXT)
 		rig_context = (unsigned)step->a;
+	else if (step->op == RIG_RUNS)
+		memcpy(rig_thread, &step->a, sizeof(rig_thread));
 	else if (step->op == RIG_NAMED)
 		check_named(check, step->a, rig_context);
 	else if (step->op == RIG_HANDED)

@@ -20,6 +20,8 @@
 #define RIG_OTHER  UINT64_C(0x30000)
 #define RIG_FREED  UINT64_C(0x40000)
 #define RIG_STALE  UINT64_C(0x50000)
+#define RIG_THREADS \
+ UINT64_C(0x54000) /* pointers to the threads that run and run next */
 #define RIG_KERNEL UINT64_C(0x60000)    /* physical, of the kernel's data */
 #define RIG_STACK  (RIG_KERNEL + 0x800) /* among it, of 256 bytes */
 #define RIG_MAPPED UINT64_C(0xffffc00000000000)
@@ -58,6 +60,7 @@ enum rig_op {
 	RIG_CONTEXT,   /* a: number */
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
+	RIG_RUNS,      /* a: the thread that runs, b: the next one */
 	RIG_HANDED,    /* a: digest */
 	RIG_FAILED,    /* a: digest */
 	RIG_PERIOD,    /* a: events */

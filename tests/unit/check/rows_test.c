@@ -30,6 +30,8 @@
      DO(CONTEXT, 2, 0, 0), EV(BUFFER, 1, RIG_OTHER, RIG_PAGE),                \
      DO(NAMED, 1, 0, 0), DO(EXPECT, 0x570, 0x3000, 0x1000)
 
+#define THREADS EV(THREAD, RIG_THREADS, RIG_THREADS + 8, 4)
+
 struct run {
 	const char *name;
 	enum check_id row; /* GOOD: none */
@@ -542,6 +544,30 @@ static const struct run session_runs[] = {
 	    { START, ON, STARTED, PSB, BEGIN(SCRIPT_WORK), OUT(0, 4 * RIG_PAGE),
 		EV(INTERRUPT, 0xf0, RIG_TEXT, 0), OFF, EV(IRET, 0, RIG_TEXT, 0),
 		DONE(0), FINISH } },
+	{ "a thread's trace", GOOD,
+	    { THREADS, EV(TRACED_THREAD, 0, 7, 0), DO(RUNS, 7, 7, 0), ON, PSB,
+		OUT(0, 64), DO(RUNS, 7, 8, 0), OUT(64, 64), OFF,
+		DO(RUNS, 8, 8, 0) } },
+	{ "a thread that gets the CPU", GOOD,
+	    { THREADS, EV(TRACED_THREAD, 0, 7, 0), DO(RUNS, 8, 7, 0), ON, PSB,
+		OUT(0, 64), DO(RUNS, 7, 7, 0), OUT(64, 64), OFF } },
+	{ "another thread's trace", CHECK_FOREIGN_THREAD,
+	    { THREADS, EV(TRACED_THREAD, 0, 7, 0), DO(RUNS, 7, 7, 0), ON, PSB,
+		OUT(0, 64), DO(RUNS, 8, 8, 0), OUT(64, 64), OFF } },
+	{ "a thread's trace after it was released", CHECK_FOREIGN_THREAD,
+	    { THREADS, EV(TRACED_THREAD, 0, 7, 0), DO(RUNS, 7, 7, 0), ON, PSB,
+		OUT(0, 64), EV(TRACED_THREAD, 0, 0, 0), OUT(64, 64), OFF } },
+	{ "the thread of a buffer before it is mapped", CHECK_FOREIGN_THREAD,
+	    { THREADS, EV(OBJECT_PAGE, RIG_OTHER >> 12, RIG_OTHER, 0),
+		EV(TRACED_THREAD, RIG_OTHER >> 12, 7, 1),
+		EV(BUFFER, 1, RIG_OTHER, RIG_PAGE), DO(RUNS, 8, 8, 0), ON, PSB,
+		EV(OUTPUT, RIG_OTHER, 64, 0), OFF } },
+	{ "a buffer that was never said to be a thread's", GOOD,
+	    { THREADS, DO(RUNS, 7, 7, 0), ON, PSB, OUT(0, 64),
+		DO(RUNS, 8, 8, 0), OUT(64, 64), OFF } },
+	{ "a thread that is not known", GOOD,
+	    { EV(TRACED_THREAD, 0, 7, 0), DO(RUNS, 8, 8, 0), ON, PSB,
+		OUT(0, 64), OFF } },
 	{ "on after the stop", CHECK_ON_AFTER_STOP,
 	    { ON, BEGIN(2), DONE(0), DO(STOPPED, 1, 0, 0) } },
 	{ "on again after the stop", CHECK_ON_AFTER_STOP,

@@ -51,5 +51,6 @@ bool kern_fault_point(const char *function, const void *caller);
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void kern_dropped_record(int error);
+void kern_traced_thread(uint64_t pa, uint32_t thread);
 
 #endif

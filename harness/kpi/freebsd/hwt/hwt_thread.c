@@ -39,6 +39,8 @@ hwt_thread_insert(struct hwt_context *ctx, struct hwt_thread *thr,
     struct hwt_record_entry *entry)
 {
 	HWT_CTX_ASSERT_LOCKED(ctx);
+	kern_traced_thread(
+	    VM_PAGE_TO_PHYS(thr->vm->pages[0]), (uint32_t)thr->td->td_tid);
 	TAILQ_INSERT_TAIL(&ctx->threads, thr, next);
 	TAILQ_INSERT_TAIL(&ctx->records, entry, next);
 }
