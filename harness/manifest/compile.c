@@ -441,6 +441,11 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 	    manifest->schema->initial_count, &manifest->initial);
 	if (error == 0)
 		error = compile_ops(&compiler);
+	compile_at(&compiler, "traced");
+	if (error == 0)
+		error = compile_known_states(&compiler, "",
+		    manifest->schema->traced, manifest->schema->traced_count,
+		    &manifest->traced);
 	if (error == 0)
 		error = compile_errors(&compiler);
 	if (error == 0)

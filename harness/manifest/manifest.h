@@ -171,10 +171,11 @@ const char *sequence_refused(const struct manifest *manifest,
  */
 const char *sequence_guard(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed);
-/*
- * The error with which step STEP has to fail, of a state that guards it or of an invalid
- * value.  0: none, or not known.
- */
+/* True if a thread is traced at step STEP: the states of `traced` hold for certain. */
+bool sequence_is_traced(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed);
+/* The error with which step STEP has to fail, of a state that guards it or of an invalid
+ * value.  0: none, or not known. */
 uint32_t sequence_error(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed);
 /*

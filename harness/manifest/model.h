@@ -77,6 +77,7 @@ struct manifest {
 	char *slot[SCRIPT_SLOTS], *state[SCHEMA_STATES_MAX];
 	unsigned slot_count, state_count;
 	uint64_t initial; /* states */
+	uint64_t traced;  /* states without which no thread is traced */
 	uint64_t
 	    guarded; /* states without which an operation fails with a known error */
 	struct manifest_scenario *scenario;

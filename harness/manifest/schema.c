@@ -293,6 +293,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
+	LIST(traced, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
 	LIST(prefixes, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_PREFIXES_MAX),
 	LIST(lives, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,

@@ -142,11 +142,11 @@ struct schema_call {
 struct schema {
 	char *name, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings, *profile;
-	char **sources, **parts, **modes, **instances, **initial, **prefixes,
-	    **without, **lives, **words, **accepts, **refuses;
+	char **sources, **parts, **modes, **instances, **initial, **traced,
+	    **prefixes, **without, **lives, **words, **accepts, **refuses;
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
 	    parts_count, modes_count, instances_count, initial_count,
-	    prefixes_count, without_count, lives_count;
+	    traced_count, prefixes_count, without_count, lives_count;
 	bool hybrid, no_trace, atomic;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;

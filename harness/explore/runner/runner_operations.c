@@ -193,6 +193,9 @@ note_call_begin(struct runner *runner, const struct event *event)
 	note_start_or_stop(runner, flags);
 	if (flags & MANIFEST_STARTS)
 		check_starting(runner->check);
+	if (!sequence_is_traced(runner->build_cache->manifest,
+		&runner->sequence, step, runner->operations.report.failed))
+		check_untraced(runner->check);
 	if (flags & MANIFEST_REREADS)
 		check_rereading(runner->check, CHECK_ALL_STREAMS);
 	if (sequence_period(runner->build_cache->manifest, &runner->sequence,

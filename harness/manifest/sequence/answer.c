@@ -75,25 +75,40 @@ is_alone(const struct manifest *manifest, const struct sequence *sequence,
 	return true;
 }
 
+/*
+ * The states that hold before STEP, one of the first 64, if the steps do not overlap;
+ * PERHAPS: also those that a call of several system calls may have given before it failed.
+ */
+static uint64_t
+states_before(const struct manifest *manifest, const struct sequence *sequence,
+    unsigned step, uint64_t failed, bool perhaps)
+{
+	uint64_t states = manifest->initial;
+
+	for (unsigned i = 0; i < step; i++) {
+		const struct op *op = &manifest->op[sequence->step[i].op];
+
+		if (!(failed >> i & 1))
+			states = (states & ~op->takes) | op->gives;
+		else if (perhaps && op->call >= SCRIPT_LOCAL)
+			states |= op->gives;
+	}
+	return states;
+}
+
 /* The STATES that hold before STEP; false: it depends on other actors. */
 static bool
 find_states(const struct manifest *manifest, const struct sequence *sequence,
     unsigned step, uint64_t failed, uint64_t *states)
 {
-	*states = manifest->initial;
 	if (step >= 64 || !is_alone(manifest, sequence, step))
 		return false;
 	for (unsigned i = 0; i < step; i++) {
-		const struct op *op = &manifest->op[sequence->step[i].op];
-
-		if (op->call < SCRIPT_LOCAL &&
+		if (manifest->op[sequence->step[i].op].call < SCRIPT_LOCAL &&
 		    sequence->step[i].actor != sequence->step[step].actor)
 			return false;
-		if (!(failed >> i & 1))
-			*states = (*states & ~op->takes) | op->gives;
-		else if (op->call >= SCRIPT_LOCAL)
-			*states |= op->gives; /* perhaps, by its first calls */
 	}
+	*states = states_before(manifest, sequence, step, failed, true);
 	return true;
 }
 
@@ -109,6 +124,17 @@ sequence_guard(const struct manifest *manifest, const struct sequence *sequence,
 		return NULL;
 	guards &= ~states;
 	return guards == 0 ? NULL : manifest->state[__builtin_ctzll(guards)];
+}
+
+bool
+sequence_is_traced(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed)
+{
+	if (manifest->traced == 0)
+		return true;
+	return step < 64 && is_alone(manifest, sequence, step) &&
+	    (manifest->traced &
+		~states_before(manifest, sequence, step, failed, false)) == 0;
 }
 
 /* The error that VALUES of a step cause: of one invalid value, or of a listed step. */
@@ -240,7 +266,9 @@ sequence_answer(const struct manifest *manifest,
 		.mask = row->mask != NULL ? *row->mask : UINT64_MAX,
 		.bits = row->bits != NULL ? *row->bits : UINT64_MAX,
 	};
-	if (!is_alone(manifest, sequence, step))
+	if (step >= 64 || !is_alone(manifest, sequence, step) ||
+	    (op->needs &
+		~states_before(manifest, sequence, step, failed, false)) != 0)
 		return true;
 	switch (row->is) {
 	case SCHEMA_IS_VALUE:

@@ -318,13 +318,47 @@ an_answer_is_what_was_given(void **state)
 			     "bytes: 4, is: cpus}]"),
 		&other, &said),
 	    0);
-	assert_int_equal(right_number(other, "setb.1+set", 0, 0), 0x200c);
-	assert_int_equal(right_number(other, "setb.1+set", 0, 1), 3);
-	assert_int_equal(right_number(other, "setb.1+set", 1, 0), -1);
-	assert_int_equal(right_number(other, "setb.1+setb+set", 0, 0), -1);
-	assert_int_equal(right_number(other, "setb.1+setb+set", 2, 0), 0x200c);
-	assert_int_equal(right_number(other, "set", 0, 0), -1);
+	assert_int_equal(right_number(other, "open+setb.1+set", 0, 0), 0x200c);
+	assert_int_equal(right_number(other, "open+setb.1+set", 0, 1), 3);
+	assert_int_equal(right_number(other, "open+setb.1+set", 2, 0), -1);
+	assert_int_equal(right_number(other, "open+setb.1+setb+set", 0, 0), -1);
+	assert_int_equal(
+	    right_number(other, "open+setb.1+setb+set", 4, 0), 0x200c);
+	assert_int_equal(right_number(other, "open+set", 0, 0), -1);
 	assert_int_equal(right_number(other, "open-+setb.1+set", 0, 0), -1);
+	/* What the operation needs does not hold. */
+	assert_int_equal(right_number(other, "setb.1+set", 0, 1), -1);
+	assert_int_equal(right_number(other, "open+setb.1+set", 1, 1), -1);
+	manifest_free(other);
+}
+
+/* All states of `traced` hold for certain. */
+static void
+a_thread_is_traced_in_states(void **state)
+{
+	struct sequence sequence;
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	sequence = fixture_sequence(manifest, "cpus");
+	assert_true(sequence_is_traced(manifest, &sequence, 0, 0));
+	assert_int_equal(fixture_read(fixture_with("initial: [loaded]",
+					  "initial: [loaded]\ntraced: [none]"),
+			     &other, &said),
+	    -TZ_EFORMAT);
+	assert_non_null(strstr(said, "no operation gives this state"));
+	assert_int_equal(
+	    fixture_read(fixture_with("initial: [loaded]",
+			     "initial: [loaded]\ntraced: [open, openb]"),
+		&other, &said),
+	    0);
+	sequence = fixture_sequence(other, "open+openb+cpus");
+	assert_true(sequence_is_traced(other, &sequence, 2, 0));
+	assert_false(sequence_is_traced(other, &sequence, 1, 0));
+	assert_false(sequence_is_traced(other, &sequence, 2, 2));
+	sequence = fixture_sequence(other, "open-+openb+cpus");
+	assert_false(sequence_is_traced(other, &sequence, 2, 0));
 	manifest_free(other);
 }
 
@@ -339,6 +373,7 @@ main(void)
 		cmocka_unit_test(
 		    a_step_succeeds_where_all_before_are_a_scenarios),
 		cmocka_unit_test(an_answer_is_what_was_given),
+		cmocka_unit_test(a_thread_is_traced_in_states),
 		cmocka_unit_test(
 		    an_invalid_value_is_refused_where_the_manifest_says_so),
 		cmocka_unit_test(a_guard_holds_from_a_success_on),
