@@ -28,7 +28,7 @@ cat >prog.c <<-'END'
 	static volatile int sum;
 	static void *work(void *arg)
 	{
-		for (int i = 0; i < 20000; i++)
+		for (int i = 0; i < 6000; i++)
 			sum += i & 3 ? i : -i;
 		return arg;
 	}
