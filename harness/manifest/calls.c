@@ -38,6 +38,8 @@ static const struct {
 	{ "hwt_fetch", SCRIPT_HWT_FETCH },
 	{ "insntrace_map", SCRIPT_INSNTRACE_MAP },
 	{ "insntrace_read", SCRIPT_INSNTRACE_READ },
+	{ "insntrace_release", SCRIPT_INSNTRACE_RELEASE },
+	{ "insntrace_assign", SCRIPT_INSNTRACE_ASSIGN },
 	{ "hwt_alloc", SCRIPT_HWT_ALLOC },
 	{ "hwt_unmap", SCRIPT_HWT_UNMAP },
 	{ "target_spawn", SCRIPT_TARGET_SPAWN },

@@ -388,7 +388,7 @@ the_fewest_operations_are_left(void **state)
 	static struct finding finding;
 
 	(void)state;
-	options.subject = "insntrace=load+open+getalloc+init+threadbuf+allocbuf"
+	options.subject = "insntrace=load+open+getalloc+init+command+allocbuf"
 			  "+getconfig+start+yield+work.2+stop+getstate+sleep";
 	open_campaign(&campaign, &options);
 	campaigns_describe(

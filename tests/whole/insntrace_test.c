@@ -189,6 +189,102 @@ one_entry_is_one_chunk(void **state)
 	verify_result_free(&result);
 }
 
+/* A thread that runs on two CPUs, and the bytes that wraps overwrote. */
+static void
+a_thread_is_traced_on_each_of_its_cpus(void **state)
+{
+	static const struct {
+		const char *workload, *settings;
+		uint64_t buffer_bytes;
+	} runs[] = {
+		{ "migrate", "slice=20000", 65536 },
+		{ "mix", "slice=20000", 32768 },
+		{ "mix", "slice=20000 full=1", 32768 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(runs); i++) {
+		struct run_options options = whole_options(
+		    "insntrace", "thread");
+		struct run_outcome outcome;
+		struct verify_result result;
+		uint64_t lost;
+
+		options.mode = RUN_MODE_THREAD;
+		options.cpu_count = 2;
+		options.rounds = 20;
+		options.workload = runs[i].workload;
+		options.settings = runs[i].settings;
+		options.buffer_bytes = runs[i].buffer_bytes;
+		whole_run(&options, &outcome);
+		assert_int_equal(run_verdict(&outcome), RUN_PASSED);
+		whole_verify(&options, &result);
+		assert_true(result.match);
+		assert_int_equal(result.stream_count, 1);
+		assert_true(result.streams[0].thread);
+		lost = result.streams[0].rows[ACCOUNT_LOST];
+		assert_int_equal(lost != 0, i == 1);
+		assert_int_equal(result.streams[0].rows[ACCOUNT_REPORTED] +
+			result.streams[0].rows[ACCOUNT_PREFIX] + lost,
+		    result.streams[0].rows[ACCOUNT_WRITTEN]);
+		/* Of the first one, both CPUs wrote into one buffer. */
+		if (i == 0)
+			assert_true(outcome.cpu[0].counters.trace_bytes != 0 &&
+			    outcome.cpu[1].counters.trace_bytes != 0);
+		verify_result_free(&result);
+	}
+}
+
+static void
+threads_of_one_process_have_buffers_of_their_own(void **state)
+{
+	struct run_options options = whole_options("insntrace", "threads");
+	struct verify_result result;
+
+	(void)state;
+	options.mode = RUN_MODE_THREAD;
+	options.cpu_count = 2;
+	options.workload = "pair";
+	options.settings = "traces=2 slice=20000";
+	whole_verify(&options, &result);
+	assert_true(result.match);
+	assert_int_equal(result.stream_count, 2);
+	for (size_t i = 0; i < result.stream_count; i++)
+		assert_true(
+		    result.streams[i].thread && result.streams[i].matched != 0);
+	verify_result_free(&result);
+}
+
+/* Broadwell has no XSAVES.  CR3 filtering and one ring alone are not of a thread. */
+static void
+what_a_thread_cannot_have_is_refused(void **state)
+{
+	static const struct {
+		const char *profile, *settings, *says;
+	} runs[] = {
+		{ "broadwell", "", "Initialize: NOT_SUPPORTED" },
+		{ "skylake", "kernel=0", "AllocateBuffer: INVALID_ARGS" },
+		{ "skylake", "user=0", "AllocateBuffer: INVALID_ARGS" },
+		{ "skylake", "cr3=0x200000", "AllocateBuffer: INVALID_ARGS" },
+		{ "skylake", "traces=65", "Initialize: INVALID_ARGS" },
+		{ "skylake", "traces=0", "Initialize: INVALID_ARGS" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(runs); i++) {
+		struct run_options options = whole_options(
+		    "insntrace", "refused");
+		struct run_outcome outcome;
+
+		options.mode = RUN_MODE_THREAD;
+		options.profile = runs[i].profile;
+		options.settings = runs[i].settings;
+		whole_run(&options, &outcome);
+		assert_int_equal(run_verdict(&outcome), RUN_FAILED);
+		assert_non_null(strstr(outcome.console, runs[i].says));
+	}
+}
+
 static void
 two_runs_give_the_same_bundle(void **state)
 {
@@ -216,6 +312,10 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_buffer_that_stops_full_reports_all_of_it),
 		cmocka_unit_test(every_profile_decodes_to_the_truth),
 		cmocka_unit_test(one_entry_is_one_chunk),
+		cmocka_unit_test(a_thread_is_traced_on_each_of_its_cpus),
+		cmocka_unit_test(
+		    threads_of_one_process_have_buffers_of_their_own),
+		cmocka_unit_test(what_a_thread_cannot_have_is_refused),
 		cmocka_unit_test(two_runs_give_the_same_bundle),
 	};
 

@@ -13,6 +13,11 @@
 #define PT0_ECX_MENTRY      (UINT32_C(1) << 1)
 #define PT1_EAX_RANGE_COUNT UINT32_C(7)
 
+/* SDM vol. 1, 13.2 "Enumeration of CPU Support"; 13.5.6 "PT State": two ranges. */
+#define XSAVE1_EAX_XSAVES (UINT32_C(1) << 3)
+#define XSAVE1_ECX_PT     (UINT32_C(1) << 8)
+#define THREAD_RANGES     2u
+
 /* SDM vol. 3, 33.2.8.6 "IA32_RTIT_CR3_MATCH MSR": bits 4:0 are reserved. */
 #define CR3_RESERVED UINT64_C(0x1f)
 
@@ -26,6 +31,9 @@ caps_decode(const struct cpuid_words *words, struct caps *caps)
 	if ((words->leaf7_ebx & LEAF7_EBX_PT) == 0)
 		return;
 	caps->trace = (words->pt0_ecx & PT0_ECX_TOPA) != 0;
+	caps->xsaves = (words->xsave1_eax & XSAVE1_EAX_XSAVES) != 0 &&
+	    (words->xsave1_ecx & XSAVE1_ECX_PT) != 0;
+	caps->one_ring = true;
 	caps->topa_multi = (words->pt0_ecx & PT0_ECX_MENTRY) != 0;
 	caps->cr3_filter = (ebx & PT0_EBX_CR3) != 0;
 	caps->psb_cyc = (ebx & PT0_EBX_PSB_CYC) != 0;
@@ -46,6 +54,8 @@ void
 caps_meet(struct caps *caps, const struct caps *other)
 {
 	caps->trace &= other->trace;
+	caps->xsaves &= other->xsaves;
+	caps->one_ring &= other->one_ring;
 	caps->topa_multi &= other->topa_multi;
 	caps->cr3_filter &= other->cr3_filter;
 	caps->psb_cyc &= other->psb_cyc;
@@ -58,6 +68,15 @@ caps_meet(struct caps *caps, const struct caps *other)
 	caps->mtc_map &= other->mtc_map;
 	caps->cyc_map &= other->cyc_map;
 	caps->psb_map &= other->psb_map;
+}
+
+void
+caps_of_thread(struct caps *caps)
+{
+	caps->cr3_filter = false;
+	caps->one_ring = false;
+	if (caps->range_count > THREAD_RANGES)
+		caps->range_count = THREAD_RANGES;
 }
 
 uint64_t
@@ -108,9 +127,11 @@ frequency_allowed(uint64_t ctl, uint64_t mask, uint32_t map)
 static bool
 ctl_good(const struct caps *caps, uint64_t ctl)
 {
+	const uint64_t rings = RTIT_CTL_OS | RTIT_CTL_USER;
+
 	if ((ctl & ~ctl_allowed(caps)) != 0)
 		return false;
-	if ((ctl & (RTIT_CTL_OS | RTIT_CTL_USER)) == 0)
+	if (caps->one_ring ? (ctl & rings) == 0 : (ctl & rings) != rings)
 		return false;
 	/* SDM vol. 3, 33.3.1: without MTC, BranchEn = 0 is #GP. */
 	if (!caps->mtc && (ctl & RTIT_CTL_BRANCHEN) == 0)
@@ -164,12 +185,9 @@ filters_good(const struct insntrace_config *config)
 static bool
 size_good(const struct insntrace_config *config)
 {
-	if (config->chunk_count == 0 ||
-	    config->chunk_count > INSNTRACE_CHUNKS_MAX ||
-	    config->chunk_order > INSNTRACE_ORDER_MAX)
-		return false;
-	return (UINT64_C(4096) << config->chunk_order) * config->chunk_count <=
-	    INSNTRACE_BUFFER_BYTES_MAX;
+	return config->chunk_count != 0 &&
+	    config->chunk_count <= INSNTRACE_CHUNKS_MAX &&
+	    config->chunk_order <= INSNTRACE_ORDER_MAX;
 }
 
 enum insntrace_status

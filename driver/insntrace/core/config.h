@@ -34,23 +34,30 @@
 #define RTIT_ADDR_CFG_NONE   0u
 #define RTIT_ADDR_CFG_STOP   2u /* the highest: 3 and above are #GP */
 
-/* CPUID.(14H,0) and (14H,1), and CPUID.7.EBX; 0 where the leaf does not exist.
- */
+/* CPUID.(14H,0) and (14H,1), CPUID.7.EBX, and CPUID.(0DH,1); 0 where the leaf does not
+ * exist. */
 struct cpuid_words {
 	uint32_t leaf7_ebx;
 	uint32_t pt0_ebx, pt0_ecx;
 	uint32_t pt1_eax, pt1_ebx;
+	uint32_t xsave1_eax, xsave1_ecx;
 };
 
 struct caps {
 	bool trace; /* PT, with output through ToPA */
 	bool topa_multi;
+	bool xsaves;   /* the XSAVE feature set has a component for PT */
+	bool one_ring; /* OS or User alone is permitted */
 	bool cr3_filter, psb_cyc, ip_filter, mtc, ptwrite, power;
 	uint32_t range_count;               /* 0..INSNTRACE_RANGES_MAX */
 	uint32_t mtc_map, cyc_map, psb_map; /* bit n: value n is allowed */
 };
 
 void caps_decode(const struct cpuid_words *words, struct caps *caps);
+
+/* Removes from CAPS what a thread's trace cannot have: CR3 filtering and one ring
+ * alone, and the ranges that the XSAVE feature set does not save. */
+void caps_of_thread(struct caps *caps);
 
 /* Removes from CAPS what OTHER does not have: hybrid CPUs differ. */
 void caps_meet(struct caps *caps, const struct caps *other);

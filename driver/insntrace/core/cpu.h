@@ -41,6 +41,30 @@ cpu_wrmsr(uint32_t msr, uint64_t value)
 	    : "memory");
 }
 
+/*
+ * The state components COMPONENTS to AREA, or from it.  IA32_XSS must have them; #GP if
+ * AREA is not 64-byte aligned.
+ */
+static inline void
+cpu_xsaves(void *area, uint64_t components)
+{
+	__asm__ volatile("xsaves64 (%0)"
+			 :
+			 : "r"(area), "a"((uint32_t)components),
+			 "d"((uint32_t)(components >> 32))
+			 : "memory");
+}
+
+static inline void
+cpu_xrstors(const void *area, uint64_t components)
+{
+	__asm__ volatile("xrstors64 (%0)"
+			 :
+			 : "r"(area), "a"((uint32_t)components),
+			 "d"((uint32_t)(components >> 32))
+			 : "memory");
+}
+
 /* In a loop that waits. */
 static inline void
 cpu_relax(void)

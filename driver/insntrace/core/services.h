@@ -34,6 +34,22 @@ uint32_t os_cpu(void);
 void os_call_all(void (*act)(void));
 
 /*
+ * Threads have numbers above 0; a number is not given away again before .ends.  While
+ * hooks are set they are called on the CPU of each switch, off, .out first, and in a thread
+ * that ends, which is not switched out after it.  NULL: none; on return no CPU is in one of
+ * the previous hooks.  Called by operations.
+ */
+struct os_thread_hooks {
+	void (*out)(void);
+	void (*in)(uint32_t thread);
+	void (*ends)(uint32_t thread);
+};
+void os_thread_hooks(const struct os_thread_hooks *hooks);
+uint32_t os_thread_self(void); /* off */
+/* False from before .ends is called for it.  Called by operations. */
+bool os_thread_exists(uint32_t thread);
+
+/*
  * The PMI.  While HANDLER is registered it is called on the CPU of every NMI; it
  * returns true if the NMI was its own.  False: no handler can be registered.
  * os_pmi_remove returns when no CPU is in the handler.

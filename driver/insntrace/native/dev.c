@@ -11,6 +11,7 @@ union args {
 	struct insntrace_buffer buffer;
 	struct insntrace_buffer_state state;
 	struct insntrace_chunk chunk;
+	struct insntrace_thread thread;
 };
 
 struct command {
@@ -38,8 +39,10 @@ static const struct command commands[] = {
 	    true },
 	{ INSNTRACE_START, OP_START, 0, false },
 	{ INSNTRACE_STOP, OP_STOP, 0, false },
-	{ INSNTRACE_ASSIGN_THREAD_BUFFER, OP_THREAD_BUFFER, 0, false },
-	{ INSNTRACE_RELEASE_THREAD_BUFFER, OP_THREAD_BUFFER, 0, false },
+	{ INSNTRACE_ASSIGN_THREAD_BUFFER, OP_ASSIGN_THREAD,
+	    sizeof(struct insntrace_thread), false },
+	{ INSNTRACE_RELEASE_THREAD_BUFFER, OP_RELEASE_THREAD,
+	    sizeof(struct insntrace_thread), false },
 };
 
 static const struct command *

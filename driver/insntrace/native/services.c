@@ -65,6 +65,69 @@ os_call_all(void (*act)(void))
 	rendezvous(CPU_MASK_ALL, NULL, call, NULL, &act);
 }
 
+static struct os_thread_hooks thread_hooks;
+
+static void
+switch_out(struct task *task)
+{
+	(void)task;
+	thread_hooks.out();
+}
+
+static void
+switch_in(struct task *task)
+{
+	thread_hooks.in(task->tid);
+}
+
+static void
+task_exiting(struct task *task)
+{
+	thread_hooks.ends(task->tid);
+}
+
+void
+os_thread_hooks(const struct os_thread_hooks *hooks)
+{
+	static const struct task_hooks ours = {
+		.switch_out = switch_out,
+		.switch_in = switch_in,
+		.task_exiting = task_exiting,
+	};
+
+	if (hooks != NULL)
+		thread_hooks = *hooks;
+	task_set_switch_hooks(hooks != NULL ? &ours : NULL);
+}
+
+uint32_t
+os_thread_self(void)
+{
+	return task_self()->tid;
+}
+
+struct search {
+	uint32_t tid;
+	bool found;
+};
+
+static void
+compare(struct task *task, void *arg)
+{
+	struct search *search = arg;
+
+	search->found |= task->tid == search->tid;
+}
+
+bool
+os_thread_exists(uint32_t thread)
+{
+	struct search search = { .tid = thread };
+
+	task_for_each(compare, &search);
+	return search.found;
+}
+
 static bool (*pmi_handler)(void);
 
 static int

@@ -1,6 +1,6 @@
 /*
  * The owner of a session of /dev/insntrace, and its reader: allocates a buffer
- * for each CPU, traces while the workloads run, and after Stop drains all bytes
+ * for each CPU or for threads of the first workload, traces while the workloads run, and after Stop drains all bytes
  * of the buffers to the host, the oldest first.  Bytes that wraps overwrote are
  * reported as lost. driver/insntrace/README.md lists its boot parameters.
  */
@@ -21,6 +21,15 @@
 
 static int64_t device_fd;
 static bool any_error;
+static bool thread_mode;
+static uint32_t trace_count;
+static uint64_t target; /* thread mode: the process */
+
+/* Thread mode: the threads that have a buffer, and the thread that looks for more. */
+static uint32_t assigned[INSNTRACE_TRACES_MAX];
+static uint32_t assigned_count;
+static uint32_t stopping, watcher_ended;
+static _Alignas(16) unsigned char watcher_stack[4096];
 
 static const char *
 status_text(int64_t status)
@@ -70,7 +79,7 @@ configured_ctl(const char *args)
 
 	if (arg_number(args, "user", 1) != 0)
 		ctl |= CTL_USER;
-	if (arg_number(args, "kernel", 0) != 0)
+	if (arg_number(args, "kernel", thread_mode ? 1 : 0) != 0)
 		ctl |= CTL_OS;
 	if (arg_number(args, "cr3", 0) != 0)
 		ctl |= CTL_CR3FILTER;
@@ -103,6 +112,12 @@ configure_ranges(const char *args, struct insntrace_config *config)
 }
 
 static uint64_t
+stream_of(uint32_t descriptor)
+{
+	return thread_mode ? descriptor | THREAD_STREAM : descriptor;
+}
+
+static uint64_t
 map_buffer(uint32_t descriptor, uint64_t bytes)
 {
 	struct insntrace_chunk chunk = { .descriptor = descriptor };
@@ -130,7 +145,7 @@ static void
 name_buffer(uint32_t descriptor, uint64_t bytes)
 {
 	uint64_t base = map_buffer(descriptor, bytes);
-	int64_t result = sys3(SYS_BUFFER, descriptor, base, bytes);
+	int64_t result = sys3(SYS_BUFFER, stream_of(descriptor), base, bytes);
 
 	if (result < 0)
 		user_fail("naming a buffer", result);
@@ -141,8 +156,9 @@ static void
 allocate(const char *args)
 {
 	struct insntrace_allocation allocation = {
-		.mode = INSNTRACE_MODE_CPU,
-		.trace_count = (uint32_t)arg_number(args, "cpus", 1),
+		.mode = thread_mode ? INSNTRACE_MODE_THREAD
+				    : INSNTRACE_MODE_CPU,
+		.trace_count = trace_count,
 	};
 	struct insntrace_buffer buffer = {
 		.config = {
@@ -171,7 +187,7 @@ allocate(const char *args)
 }
 
 static void
-drain(uint32_t stream, uint64_t from, uint64_t bytes)
+drain(uint64_t stream, uint64_t from, uint64_t bytes)
 {
 	int64_t result;
 
@@ -188,13 +204,13 @@ drain_buffer(const struct insntrace_buffer_state *state)
 {
 	uint64_t base = map_buffer(state->descriptor, state->size_bytes);
 	uint64_t position = state->position;
+	uint64_t stream = stream_of(state->descriptor);
 
 	if (state->written_bytes > state->size_bytes) {
-		drain(state->descriptor, base + position,
-		    state->size_bytes - position);
-		drain(state->descriptor, base, position);
+		drain(stream, base + position, state->size_bytes - position);
+		drain(stream, base, position);
 	} else {
-		drain(state->descriptor, base, state->written_bytes);
+		drain(stream, base, state->written_bytes);
 	}
 	unmap_buffer(base, state->size_bytes);
 }
@@ -209,16 +225,82 @@ report(uint32_t descriptor)
 	if (state.written_bytes > state.size_bytes)
 		lost = state.written_bytes - state.size_bytes;
 	if (lost != 0)
-		sys2(SYS_LOST, descriptor, lost);
+		sys2(SYS_LOST, stream_of(descriptor), lost);
 	drain_buffer(&state);
-	user_printf("insntrace: CPU %u: %u bytes written, %u wraps, "
+	user_printf("insntrace: %s %u: %u bytes written, %u wraps, "
 		    "%u drained, %u lost%s%s\n",
-	    (uint64_t)descriptor, state.written_bytes, state.wraps,
-	    state.written_bytes - lost, lost,
+	    thread_mode ? "thread" : "CPU",
+	    (uint64_t)(thread_mode ? assigned[descriptor] : descriptor),
+	    state.written_bytes, state.wraps, state.written_bytes - lost, lost,
 	    (state.flags & INSNTRACE_STATE_STOPPED) != 0 ? ", stopped" : "",
 	    (state.flags & INSNTRACE_STATE_ERROR) != 0 ? ", error" : "");
 	if ((state.flags & INSNTRACE_STATE_ERROR) != 0)
 		any_error = true;
+}
+
+static bool
+is_assigned(uint32_t thread)
+{
+	for (uint32_t i = 0; i < assigned_count; i++) {
+		if (assigned[i] == thread)
+			return true;
+	}
+	return false;
+}
+
+/* Gives each thread of the target that has no buffer the next one. */
+static void
+assign_new(void)
+{
+	for (uint64_t i = 0; assigned_count < trace_count; i++) {
+		int64_t tid = sys2(SYS_THREAD_OF, target, i);
+		struct insntrace_thread thread = {
+			.descriptor = assigned_count,
+			.thread = (uint32_t)tid,
+		};
+
+		if (tid < 0)
+			return;
+		/* It may end between the two calls. */
+		if (!is_assigned((uint32_t)tid) &&
+		    sys3(SYS_IOCTL, (uint64_t)device_fd,
+			INSNTRACE_ASSIGN_THREAD_BUFFER, address(&thread)) == 0)
+			assigned[assigned_count++] = (uint32_t)tid;
+	}
+}
+
+static _Noreturn void
+watch(void)
+{
+	while (__atomic_load_n(&stopping, __ATOMIC_SEQ_CST) == 0) {
+		assign_new();
+		sys1(SYS_SLEEP, 2000);
+	}
+	__atomic_store_n(&watcher_ended, 1, __ATOMIC_SEQ_CST);
+	sys1(SYS_WAKE_WORD, address(&watcher_ended));
+	for (;;)
+		sys1(SYS_THREAD_EXIT, 0);
+}
+
+/* In thread mode a second thread looks for threads of the target meanwhile. */
+static void
+run_workloads(const char *args)
+{
+	int64_t result;
+
+	if (thread_mode) {
+		assign_new();
+		result = sys3(SYS_THREAD_CREATE, (uint64_t)(uintptr_t)watch,
+		    address(watcher_stack + sizeof(watcher_stack)), 0);
+		if (result < 0)
+			user_fail("thread", result);
+	}
+	user_run_workloads(arg_number(args, "jobs", 0));
+	if (!thread_mode)
+		return;
+	__atomic_store_n(&stopping, 1, __ATOMIC_SEQ_CST);
+	while (__atomic_load_n(&watcher_ended, __ATOMIC_SEQ_CST) == 0)
+		sys2(SYS_WAIT_WORD, address(&watcher_ended), 0);
 }
 
 /* The workloads run in the last session; earlier sessions trace none. */
@@ -226,25 +308,25 @@ static void
 run_sessions(const char *args)
 {
 	uint64_t sessions = arg_number(args, "sessions", 1);
-	uint64_t cpus = arg_number(args, "cpus", 1);
 
 	for (uint64_t i = 1; i <= sessions; i++) {
 		request(INSNTRACE_START, NULL, "Start");
 		if (i == sessions)
-			user_run_workloads(arg_number(args, "jobs", 0));
+			run_workloads(args);
 		else
 			sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
 		if (arg_number(args, "leave", 0) != 0)
 			user_exit(0);
 		request(INSNTRACE_STOP, NULL, "Stop");
-		for (uint32_t cpu = 0; cpu < cpus; cpu++)
-			report(cpu);
+		for (uint32_t trace = 0; trace < trace_count; trace++)
+			report(trace);
 	}
 }
 
 int
 user_main(const char *args)
 {
+	char mode[8];
 	int64_t result = sys1(SYS_SET_AFFINITY,
 	    UINT64_C(1) << (arg_number(args, "drain", 0) & 63));
 
@@ -253,6 +335,11 @@ user_main(const char *args)
 	device_fd = sys2(SYS_OPEN, address(INSNTRACE_PATH), 0);
 	if (device_fd < 0)
 		user_fail(INSNTRACE_PATH, device_fd);
+	arg_text(args, "mode", mode, sizeof(mode));
+	thread_mode = mode[0] == 't';
+	target = arg_number(args, "target", 0);
+	trace_count = (uint32_t)(thread_mode ? arg_number(args, "traces", 1)
+					     : arg_number(args, "cpus", 1));
 	allocate(args);
 	run_sessions(args);
 	request(INSNTRACE_TERMINATE, NULL, "Terminate");

@@ -1,4 +1,4 @@
-/* The calls on /dev/insntrace. A buffer's descriptor is its CPU number. */
+/* The calls on /dev/insntrace. */
 #include "driver/insntrace/insntrace.h"
 #include "harness/guest/user/actor.h"
 
@@ -29,14 +29,14 @@ map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
 }
 
 static int64_t
-name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes)
+name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes, uint64_t first)
 {
 	int64_t base = map(fd, descriptor, &bytes);
 	int64_t result;
 
 	if (base < 0)
 		return base;
-	result = sys3(SYS_BUFFER, descriptor, (uint64_t)base, bytes);
+	result = sys3(SYS_BUFFER, first + descriptor, (uint64_t)base, bytes);
 	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
 	return result;
 }
@@ -49,9 +49,9 @@ drain(uint64_t stream, uint64_t from, uint64_t bytes)
 
 /* Drains all that the buffer holds, in the order in which it was written. */
 static int64_t
-drain_all(const struct insntrace_buffer_state *state, uint64_t base)
+drain_all(
+    uint64_t stream, const struct insntrace_buffer_state *state, uint64_t base)
 {
-	uint64_t stream = state->descriptor;
 	int64_t result;
 
 	if (state->written_bytes <= state->size_bytes)
@@ -64,7 +64,7 @@ drain_all(const struct insntrace_buffer_state *state, uint64_t base)
 }
 
 static int64_t
-read_buffer(uint64_t fd, uint64_t descriptor)
+read_buffer(uint64_t fd, uint64_t descriptor, uint64_t stream)
 {
 	struct insntrace_buffer_state state = {
 		.descriptor = (uint32_t)descriptor,
@@ -79,24 +79,23 @@ read_buffer(uint64_t fd, uint64_t descriptor)
 	if (base < 0)
 		return base;
 	if (state.written_bytes > state.size_bytes)
-		sys2(SYS_LOST, descriptor,
-		    state.written_bytes - state.size_bytes);
+		sys2(SYS_LOST, stream, state.written_bytes - state.size_bytes);
 	/* Stopped, or an error: an unknown number of bytes is missing. */
 	if (state.flags != 0)
-		sys2(SYS_LOST, descriptor, 0);
-	result = drain_all(&state, (uint64_t)base);
+		sys2(SYS_LOST, stream, 0);
+	result = drain_all(stream, &state, (uint64_t)base);
 	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
 	return result;
 }
 
 /* Continues after an error; returns the last error. */
 static int64_t
-read_all(uint64_t fd, uint64_t cpus)
+read_all(uint64_t fd, uint64_t traces, uint64_t first)
 {
 	int64_t worst = 0;
 
-	for (uint64_t i = 0; i < cpus && i < INSNTRACE_TRACES_MAX; i++) {
-		int64_t result = read_buffer(fd, i);
+	for (uint64_t i = 0; i < traces && i < INSNTRACE_TRACES_MAX; i++) {
+		int64_t result = read_buffer(fd, i, first + i);
 
 		if (result < 0)
 			worst = result;
@@ -104,15 +103,49 @@ read_all(uint64_t fd, uint64_t cpus)
 	return worst;
 }
 
+static int64_t
+assign(uint64_t fd, uint64_t descriptor, uint64_t pid, uint64_t index)
+{
+	int64_t result;
+	struct insntrace_thread thread = { .descriptor = (uint32_t)descriptor };
+	int64_t tid = sys2(SYS_THREAD_OF, pid, index);
+
+	if (tid < 0)
+		return tid;
+	thread.thread = (uint32_t)tid;
+	result = request(fd, INSNTRACE_ASSIGN_THREAD_BUFFER, &thread);
+	if (result == 0)
+		sys2(SYS_TRACED, descriptor | THREAD_STREAM, (uint64_t)tid);
+	return result;
+}
+
+/* When it returns, the buffer gets nothing more. */
+static int64_t
+release(uint64_t fd, uint64_t descriptor)
+{
+	struct insntrace_thread thread = { .descriptor = (uint32_t)descriptor };
+	int64_t result = request(fd, INSNTRACE_RELEASE_THREAD_BUFFER, &thread);
+
+	if (result == 0)
+		sys2(SYS_TRACED, descriptor | THREAD_STREAM, 0);
+	return result;
+}
+
 bool
 actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 {
 	switch (call) {
 	case SCRIPT_INSNTRACE_MAP:
-		*result = name_frames(args[0], args[1], args[2]);
+		*result = name_frames(args[0], args[1], args[2], args[3]);
 		return true;
 	case SCRIPT_INSNTRACE_READ:
-		*result = read_all(args[0], args[1]);
+		*result = read_all(args[0], args[1], args[2]);
+		return true;
+	case SCRIPT_INSNTRACE_ASSIGN:
+		*result = assign(args[0], args[1], args[2], args[3]);
+		return true;
+	case SCRIPT_INSNTRACE_RELEASE:
+		*result = release(args[0], args[1]);
 		return true;
 	default:
 		return false;

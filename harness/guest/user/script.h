@@ -46,10 +46,11 @@ enum script_local {
 	SCRIPT_HWT_FETCH, /* takes all present records of all sessions,
 			     and drains what they report; their number */
 	/* insntrace: of the file /dev/insntrace */
-	SCRIPT_INSNTRACE_MAP,  /* fd, descriptor, bytes (0: all): SYS_BUFFER of
-				 its frames */
-	SCRIPT_INSNTRACE_READ, /* fd, CPUs: state, LOST and DRAIN of all that
-				  each one's buffer holds */
+	SCRIPT_INSNTRACE_MAP,  /* fd, descriptor, bytes (0: all), stream of
+				 descriptor 0: SYS_BUFFER of its frames */
+	SCRIPT_INSNTRACE_READ, /* fd, traces, stream of descriptor 0: state,
+				  LOST and DRAIN of all that each one's buffer
+				  holds */
 	/* hwt again: the session remembers the buffer's size. */
 	SCRIPT_HWT_ALLOC, /* session, fd, struct hwt_alloc: the context's ident,
 			     which replaces .ident */
@@ -67,6 +68,9 @@ enum script_local {
 			       each one's buffer holds */
 	SCRIPT_TARGET_GO,   /* pid: as TARGET_WORK, but does not wait for the
 			       round's end; the program is given nothing more */
+	SCRIPT_INSNTRACE_RELEASE, /* fd, descriptor: ReleaseThreadBuffer */
+	SCRIPT_INSNTRACE_ASSIGN, /* fd, descriptor, pid, index: AssignThreadBuffer
+				    of that thread of the process */
 };
 
 struct script_arg {

@@ -76,6 +76,9 @@ bool arg_text(const char *args, const char *key, char *to, size_t bytes);
 bool list_item(const char *list, unsigned index, char *to, size_t bytes);
 uint64_t text_number(const char *text);
 
+/* In the number of a stream: a thread's (EVENT_STREAM_THREAD), else a CPU's. */
+#define THREAD_STREAM (UINT64_C(1) << 32)
+
 /* Semaphores that synchronise init, the tracer and the workloads. */
 #define SEM_GATE 1 /* posted once for each workload when tracing has begun */
 #define SEM_DONE 2 /* posted by each workload at its end */

@@ -48,7 +48,7 @@ expect 2 "drain_cycles (cycles) 0: 1 to 4096" 1 run --pt-buffer 512,1/0,2
 expect 2 "are possible" 1 run --pt-buffer 512,64,4000
 expect 2 "--rounds 0" 1 run --rounds 0
 expect 2 "--mode both: cpu or thread" 1 run --mode both
-expect 2 "--mode thread: not a mode of insntrace" 1 run --mode thread
+expect 2 "--mode thread: not a mode of sample" 1 run sample --mode thread
 expect 2 "--profile none: no such profile" 1 run --profile none
 expect 2 "--workload none: no such workload" 1 run --workload mix,none
 expect 2 "none: no such driver" 1 run none

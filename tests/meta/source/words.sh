@@ -38,6 +38,7 @@ tracer_device jobs
 tracer_bts jobs
 tracer_bts target
 insntrace jobs
+insntrace target
 hwpmc target
 hwpmc jobs"
 for both in $(echo "$found" | tr ' ' :); do

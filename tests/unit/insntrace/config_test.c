@@ -15,8 +15,9 @@
 #define LEAF7_PT UINT32_C(0x02000000)
 
 static const struct cpuid_words skylake = { LEAF7_PT, 0xf, 0x7, 0x02490002,
-	0x003f3fff };
-static const struct cpuid_words broadwell = { LEAF7_PT, 0x1, 0x1, 0, 0 };
+	0x003f3fff, 0xf, 0x100 };
+static const struct cpuid_words broadwell = { LEAF7_PT, 0x1, 0x1, 0, 0, 0x1,
+	0 };
 
 static struct caps caps;
 static struct insntrace_config config;
@@ -71,7 +72,7 @@ static void
 what_one_cpu_lacks_nobody_has(void **unused)
 {
 	static const struct cpuid_words some = { LEAF7_PT, 0x31, 0x7,
-		0x00090001, 0x00070003 };
+		0x00090001, 0x00070003, 0x8, 0x100 };
 	struct caps both, other, none = { .trace = false };
 
 	(void)unused;
@@ -120,17 +121,14 @@ sizes_have_limits(void **unused)
 	config.chunk_count = 0;
 	expect(INSNTRACE_INVALID_ARGS);
 	config.chunk_count = 4096;
-	config.chunk_order = 4;
-	expect(INSNTRACE_OK); /* 256 MiB */
-	config.chunk_order = 5;
-	expect(INSNTRACE_INVALID_ARGS);
-	config.chunk_order = 0;
+	config.chunk_order = 15;
+	expect(INSNTRACE_OK); /* 512 GiB */
 	config.chunk_count = 4097;
 	expect(INSNTRACE_INVALID_ARGS);
 	config.chunk_count = 256;
 	config.chunk_order = 8;
 	expect(INSNTRACE_OK);
-	config.chunk_order = 9;
+	config.chunk_order = 16;
 	expect(INSNTRACE_INVALID_ARGS);
 	config.chunk_order = UINT32_MAX;
 	expect(INSNTRACE_INVALID_ARGS);
@@ -274,6 +272,38 @@ a_range_beyond_the_cpus_is_refused(void **unused)
 	expect(INSNTRACE_OK);
 }
 
+/* SDM vol. 1, 13.5.6 "PT State": two ranges.  CR3 and the ring say which thread runs. */
+static void
+a_thread_has_less(void **unused)
+{
+	struct cpuid_words words = skylake;
+
+	(void)unused;
+	assert_true(caps.xsaves);
+	words.xsave1_ecx = 0;
+	caps_decode(&words, &caps);
+	assert_false(caps.xsaves);
+	words = skylake;
+	words.xsave1_eax &= ~UINT32_C(8);
+	caps_decode(&words, &caps);
+	assert_false(caps.xsaves);
+	words.pt1_eax = 0x02490004;
+	caps_decode(&words, &caps);
+	caps_of_thread(&caps);
+	expect(INSNTRACE_INVALID_ARGS);
+	expect_ctl(RTIT_CTL_OS, INSNTRACE_OK);
+	config.ctl = RTIT_CTL_OS | RTIT_CTL_BRANCHEN;
+	expect(INSNTRACE_INVALID_ARGS);
+	config.cr3_match = 0x123000;
+	expect_ctl(RTIT_CTL_OS | RTIT_CTL_CR3FILTER, INSNTRACE_INVALID_ARGS);
+	config.cr3_match = 0;
+	config.range[1] = (struct insntrace_range){ 0x400000, 0x1000 };
+	expect_ctl(RTIT_CTL_OS | UINT64_C(1) << 36, INSNTRACE_OK);
+	config.range[1] = config.range[0];
+	config.range[2] = (struct insntrace_range){ 0x400000, 0x1000 };
+	expect_ctl(RTIT_CTL_OS | UINT64_C(1) << 40, INSNTRACE_INVALID_ARGS);
+}
+
 int
 main(void)
 {
@@ -297,6 +327,7 @@ main(void)
 		    ranges_are_whole_and_have_a_purpose, good),
 		cmocka_unit_test_setup(
 		    a_range_beyond_the_cpus_is_refused, good),
+		cmocka_unit_test_setup(a_thread_has_less, good),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,7 +30,8 @@ static const struct topa_memory memory = {
 };
 
 struct buffer *
-buffer_create(uint32_t descriptor, const struct insntrace_config *config)
+buffer_create(
+    uint32_t descriptor, const struct insntrace_config *config, bool thread)
 {
 	struct buffer *buffer = os_alloc(sizeof(*buffer));
 
@@ -38,9 +39,16 @@ buffer_create(uint32_t descriptor, const struct insntrace_config *config)
 		return NULL;
 	buffer->descriptor = descriptor;
 	buffer->config = *config;
+	if (thread) {
+		buffer->xstate = os_pages_alloc(1, 1);
+		if (buffer->xstate == NULL) {
+			os_free(buffer);
+			return NULL;
+		}
+	}
 	if (!topa_build(&buffer->topa, config->chunk_count, config->chunk_order,
 		config->stop_on_full != 0, &memory)) {
-		os_free(buffer);
+		buffer_destroy_all(buffer);
 		return NULL;
 	}
 	buffer->state.size_bytes = topa_bytes(&buffer->topa);
@@ -55,6 +63,8 @@ buffer_destroy_all(struct buffer *list)
 		struct buffer *next = list->next;
 
 		topa_free(&list->topa, &memory);
+		if (list->xstate != NULL)
+			os_pages_free(os_physical(list->xstate), 1);
 		os_free(list);
 		list = next;
 	}

@@ -8,19 +8,22 @@
 #include "driver/insntrace/core/buffer/topa.h"
 #include "driver/insntrace/insntrace.h"
 
+struct xstate;
+
 struct buffer {
 	struct buffer *next; /* in a list for buffer_destroy_all */
 	uint32_t descriptor;
 	struct insntrace_config config;
 	struct topa topa;
-	bool mapped; /* a client has mapped it */
+	struct xstate *xstate; /* of a thread's trace; a page, or NULL */
+	bool mapped;           /* a client has mapped it */
 	struct insntrace_buffer_state state;
 	enum insntrace_status state_status; /* the result of GetBufferState */
 };
 
-/* CONFIG has passed config_check.  NULL: no memory. */
+/* CONFIG has passed config_check; THREAD: it is for a thread.  NULL: no memory. */
 struct buffer *buffer_create(
-    uint32_t descriptor, const struct insntrace_config *config);
+    uint32_t descriptor, const struct insntrace_config *config, bool thread);
 
 /* Frees a list of buffers, which no client maps any more. */
 void buffer_destroy_all(struct buffer *list);

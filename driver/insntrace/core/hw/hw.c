@@ -21,6 +21,7 @@
 #define GLOBAL_STATUS_TOPA_PMI (UINT64_C(1) << 55)
 
 #define CPUID_LEAF_EXTENDED    7u
+#define CPUID_LEAF_XSAVE       0xdu
 #define CPUID_LEAF_PT          0x14u
 
 void
@@ -28,10 +29,15 @@ hw_read_caps(struct caps *caps)
 {
 	struct cpuid_words words = { .leaf7_ebx = 0 };
 	uint32_t leaf_max = cpu_cpuid(0, 0).eax;
-	struct cpu_leaf pt;
+	struct cpu_leaf pt, xsave;
 
 	if (leaf_max >= CPUID_LEAF_EXTENDED)
 		words.leaf7_ebx = cpu_cpuid(CPUID_LEAF_EXTENDED, 0).ebx;
+	if (leaf_max >= CPUID_LEAF_XSAVE) {
+		xsave = cpu_cpuid(CPUID_LEAF_XSAVE, 1);
+		words.xsave1_eax = xsave.eax;
+		words.xsave1_ecx = xsave.ecx;
+	}
 	if (leaf_max >= CPUID_LEAF_PT) {
 		pt = cpu_cpuid(CPUID_LEAF_PT, 0);
 		words.pt0_ebx = pt.ebx;

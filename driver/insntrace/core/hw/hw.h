@@ -1,7 +1,7 @@
 /*
  * The tracing hardware of the calling CPU: CPUID, the IA32_RTIT_* MSRs and the
- * PMI's status bit.  The only policy here is the order of the writes.  No
- * XSAVES.
+ * PMI's status bit.  The only policy here is the order of the writes.  XSAVES:
+ * xstate.h.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_CORE_HW_HW_H
 #define TOPAZ_DRIVER_INSNTRACE_CORE_HW_HW_H

@@ -1,10 +1,12 @@
 #include "driver/insntrace/core/session/session.h"
 
 #include "driver/insntrace/core/services.h"
+#include "driver/insntrace/core/trace/thread.h"
 #include "driver/insntrace/core/trace/trace.h"
 
 struct session {
 	enum state state;
+	enum insntrace_mode mode;
 	uint32_t trace_count;
 	struct buffer *buffer[INSNTRACE_TRACES_MAX]; /* of trace I, or NULL */
 	struct buffer *removed;
@@ -13,6 +15,12 @@ struct session {
 static struct session session;
 static struct caps cpu_caps[OS_CPUS_MAX]; /* of each CPU */
 static struct caps caps;                  /* common to all CPUs */
+
+static bool
+of_threads(void)
+{
+	return session.mode == INSNTRACE_MODE_THREAD;
+}
 
 static struct buffer *
 find_buffer(uint32_t descriptor)
@@ -26,12 +34,19 @@ op_initialize(void *args)
 {
 	const struct insntrace_allocation *request = args;
 
-	if (!caps.trace || request->mode == INSNTRACE_MODE_THREAD)
+	bool threads = request->mode == INSNTRACE_MODE_THREAD;
+
+	if (!caps.trace || (threads && !caps.xsaves))
 		return INSNTRACE_NOT_SUPPORTED;
-	if (request->mode != INSNTRACE_MODE_CPU ||
-	    request->trace_count != os_cpu_count())
+	if (threads ? request->trace_count == 0 ||
+		    request->trace_count > INSNTRACE_TRACES_MAX
+		    : request->mode != INSNTRACE_MODE_CPU ||
+		    request->trace_count != os_cpu_count())
 		return INSNTRACE_INVALID_ARGS;
+	session.mode = (enum insntrace_mode)request->mode;
 	session.trace_count = request->trace_count;
+	if (threads)
+		thread_open();
 	return INSNTRACE_OK;
 }
 
@@ -43,6 +58,8 @@ remove_buffer(uint32_t descriptor)
 	session.buffer[descriptor] = NULL;
 	if (buffer == NULL)
 		return;
+	if (of_threads())
+		(void)thread_release(descriptor);
 	buffer->next = session.removed;
 	session.removed = buffer;
 }
@@ -53,6 +70,8 @@ op_terminate(void *args)
 	(void)args;
 	for (uint32_t i = 0; i < session.trace_count; i++)
 		remove_buffer(i);
+	if (of_threads())
+		thread_close();
 	session.trace_count = 0;
 	return INSNTRACE_OK;
 }
@@ -61,7 +80,7 @@ static enum insntrace_status
 op_get_allocation(void *args)
 {
 	*(struct insntrace_allocation *)args = (struct insntrace_allocation){
-		.mode = INSNTRACE_MODE_CPU,
+		.mode = session.mode,
 		.trace_count = session.trace_count,
 	};
 	return INSNTRACE_OK;
@@ -71,16 +90,21 @@ static enum insntrace_status
 op_allocate_buffer(void *args)
 {
 	struct insntrace_buffer *request = args;
-	enum insntrace_status status = config_check(&caps, &request->config);
+	struct caps allowed = caps;
+	enum insntrace_status status;
 	uint32_t slot = 0;
 
+	if (of_threads())
+		caps_of_thread(&allowed);
+	status = config_check(&allowed, &request->config);
 	if (status != INSNTRACE_OK)
 		return status;
 	while (slot < session.trace_count && session.buffer[slot] != NULL)
 		slot++;
 	if (slot == session.trace_count)
 		return INSNTRACE_NO_RESOURCES;
-	session.buffer[slot] = buffer_create(slot, &request->config);
+	session.buffer[slot] = buffer_create(
+	    slot, &request->config, of_threads());
 	if (session.buffer[slot] == NULL)
 		return INSNTRACE_NO_MEMORY;
 	request->descriptor = slot;
@@ -141,28 +165,52 @@ op_get_chunk(void *args)
 static enum insntrace_status
 op_start(void *args)
 {
+	bool started;
+
 	(void)args;
 	for (uint32_t i = 0; i < session.trace_count; i++) {
 		if (session.buffer[i] == NULL)
 			return INSNTRACE_BAD_STATE;
 	}
-	return trace_start(&caps, session.buffer) ? INSNTRACE_OK
-						  : INSNTRACE_NO_RESOURCES;
+	started = of_threads()
+	    ? thread_start(&caps, session.buffer, session.trace_count)
+	    : trace_start(&caps, session.buffer);
+	return started ? INSNTRACE_OK : INSNTRACE_NO_RESOURCES;
 }
 
 static enum insntrace_status
 op_stop(void *args)
 {
 	(void)args;
-	trace_stop();
+	if (of_threads())
+		thread_stop();
+	else
+		trace_stop();
 	return INSNTRACE_OK;
 }
 
 static enum insntrace_status
-op_thread_buffer(void *args)
+op_assign_thread(void *args)
 {
-	(void)args;
-	return INSNTRACE_NOT_SUPPORTED;
+	const struct insntrace_thread *request = args;
+
+	if (!of_threads())
+		return INSNTRACE_NOT_SUPPORTED;
+	if (find_buffer(request->descriptor) == NULL)
+		return INSNTRACE_INVALID_ARGS;
+	return thread_assign(request->descriptor, request->thread);
+}
+
+static enum insntrace_status
+op_release_thread(void *args)
+{
+	const struct insntrace_thread *request = args;
+
+	if (!of_threads())
+		return INSNTRACE_NOT_SUPPORTED;
+	if (find_buffer(request->descriptor) == NULL)
+		return INSNTRACE_INVALID_ARGS;
+	return thread_release(request->descriptor);
 }
 
 static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
@@ -176,7 +224,8 @@ static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
 	[OP_GET_CHUNK] = op_get_chunk,
 	[OP_START] = op_start,
 	[OP_STOP] = op_stop,
-	[OP_THREAD_BUFFER] = op_thread_buffer,
+	[OP_ASSIGN_THREAD] = op_assign_thread,
+	[OP_RELEASE_THREAD] = op_release_thread,
 };
 
 static void

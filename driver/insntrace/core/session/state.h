@@ -12,7 +12,7 @@
 enum state {
 	STATE_CLOSED,    /* no traces */
 	STATE_ALLOCATED, /* traces, with or without buffers */
-	STATE_ACTIVE,    /* every CPU traces into its buffer */
+	STATE_ACTIVE,    /* tracing is on */
 	STATE_COUNT,
 };
 
@@ -27,7 +27,8 @@ enum op {
 	OP_GET_CHUNK, /* and mapping it */
 	OP_START,
 	OP_STOP,
-	OP_THREAD_BUFFER, /* assign or release */
+	OP_ASSIGN_THREAD,
+	OP_RELEASE_THREAD,
 	OP_COUNT,
 };
 

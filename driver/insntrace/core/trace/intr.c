@@ -74,12 +74,12 @@ intr_remove(void)
 }
 
 void
-intr_begin(const struct topa *topa)
+intr_begin(const struct topa *topa, const struct capture_progress *progress)
 {
 	struct intr_cpu *self = intr_self();
 
 	self->topa = topa;
-	self->progress = (struct capture_progress){ .position = 0 };
+	self->progress = *progress;
 	__atomic_store_n(&self->active, true, __ATOMIC_SEQ_CST);
 }
 

@@ -13,8 +13,9 @@
 bool intr_register(void);
 void intr_remove(void);
 
-/* For this CPU, interrupts off: begin before it traces into TOPA... */
-void intr_begin(const struct topa *topa);
+/* For this CPU, interrupts off: begin before it traces into TOPA, from PROGRESS on... */
+void intr_begin(
+    const struct topa *topa, const struct capture_progress *progress);
 /* ... and end after tracing has stopped: waits for a pending PMI; PROGRESS
  * receives what all of them read. */
 void intr_end(struct capture_progress *progress);

@@ -17,27 +17,33 @@ static struct trace_cpu trace_cpus[OS_CPUS_MAX];
 static struct caps trace_caps;
 
 /* Sets all fields from the configuration; none is left from before. */
-static void
-stage(struct trace_cpu *cpu, struct buffer *buffer)
+void
+trace_setup(const struct caps *caps, const struct buffer *buffer,
+    struct hw_setup *setup)
 {
 	const struct insntrace_config *config = &buffer->config;
 
-	*cpu = (struct trace_cpu){
-		.buffer = buffer,
-		.setup = {
-			.ctl = config->ctl | RTIT_CTL_TOPA | RTIT_CTL_TRACEEN,
-			.output_base = buffer->topa.table[0].pa,
-			.cr3_match = config->cr3_match,
-		},
+	*setup = (struct hw_setup){
+		.ctl = config->ctl | RTIT_CTL_TOPA | RTIT_CTL_TRACEEN,
+		.output_base = buffer->topa.table[0].pa,
+		.cr3_match = config->cr3_match,
 	};
-	for (uint32_t i = 0; i < trace_caps.range_count; i++) {
+	for (uint32_t i = 0; i < caps->range_count; i++) {
 		const struct insntrace_range *range = &config->range[i];
 
 		if (range->bytes == 0)
 			continue;
-		cpu->setup.addr_a[i] = range->start;
-		cpu->setup.addr_b[i] = range_last(range);
+		setup->addr_a[i] = range->start;
+		setup->addr_b[i] = range_last(range);
 	}
+}
+
+void
+trace_decode(struct buffer *buffer, const struct capture_progress *progress,
+    const struct hw_capture *last)
+{
+	buffer->state_status = capture_decode(&buffer->topa,
+	    buffer->config.stop_on_full != 0, progress, last, &buffer->state);
 }
 
 static void
@@ -45,7 +51,7 @@ start_here(void)
 {
 	struct trace_cpu *cpu = &trace_cpus[os_cpu()];
 
-	intr_begin(&cpu->buffer->topa);
+	intr_begin(&cpu->buffer->topa, &cpu->progress);
 	hw_start(&trace_caps, &cpu->setup);
 }
 
@@ -64,8 +70,12 @@ bool
 trace_start(const struct caps *caps, struct buffer *const *buffers)
 {
 	trace_caps = *caps;
-	for (uint32_t i = 0; i < os_cpu_count(); i++)
-		stage(&trace_cpus[i], buffers[i]);
+	for (uint32_t i = 0; i < os_cpu_count(); i++) {
+		struct trace_cpu *cpu = &trace_cpus[i];
+
+		*cpu = (struct trace_cpu){ .buffer = buffers[i] };
+		trace_setup(caps, buffers[i], &cpu->setup);
+	}
 	if (!intr_register())
 		return false;
 	os_call_all(start_here);
@@ -79,10 +89,7 @@ trace_stop(void)
 	intr_remove();
 	for (uint32_t i = 0; i < os_cpu_count(); i++) {
 		const struct trace_cpu *cpu = &trace_cpus[i];
-		struct buffer *buffer = cpu->buffer;
 
-		buffer->state_status = capture_decode(&buffer->topa,
-		    buffer->config.stop_on_full != 0, &cpu->progress,
-		    &cpu->capture, &buffer->state);
+		trace_decode(cpu->buffer, &cpu->progress, &cpu->capture);
 	}
 }

@@ -6,7 +6,15 @@
 #define TOPAZ_DRIVER_INSNTRACE_CORE_TRACE_TRACE_H
 
 #include "driver/insntrace/core/buffer/buffer.h"
+#include "driver/insntrace/core/buffer/capture.h"
 #include "driver/insntrace/core/hw/hw.h"
+
+/* The registers with which tracing into BUFFER begins. */
+void trace_setup(const struct caps *caps, const struct buffer *buffer,
+    struct hw_setup *setup);
+/* Fills in the state of BUFFER: PROGRESS and LAST as for capture_decode. */
+void trace_decode(struct buffer *buffer,
+    const struct capture_progress *progress, const struct hw_capture *last);
 
 /* BUFFERS: one for each CPU, not NULL, unchanged until trace_stop returns.
  * False: no slot for the NMI handler; nothing has started. */
