@@ -212,7 +212,7 @@ a_thread_is_traced_on_each_of_its_cpus(void **state)
 
 		options.mode = RUN_MODE_THREAD;
 		options.cpu_count = 2;
-		options.rounds = 20;
+		options.rounds = 6;
 		options.workload = runs[i].workload;
 		options.settings = runs[i].settings;
 		options.buffer_bytes = runs[i].buffer_bytes;

@@ -52,7 +52,7 @@ change() {
 # explore SCENARIO: the campaign's report; its exit code.
 explore() {
 	"$topaz" explore "insntrace/$1" --drivers driver --no-pages \
-	    --no-sequences --depth 1 --budget 120 --kinds pmi --progress none \
+	    --no-sequences --depth 1 --budget 40 --kinds pmi --progress none \
 	    -o out >report 2>&1
 }
 
