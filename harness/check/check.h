@@ -190,7 +190,7 @@ void check_failed_wrongly(
     struct check *check, const char *operation, uint64_t found, uint64_t right);
 /* At EVENT_CALL_END: OPERATION succeeded although STATE, which guards it, does not hold. */
 void check_answered_unguarded(
-    struct check *check, const char *operation, const char *state);
+    struct check *check, const char *operation, const char *state, bool holds);
 /* At EVENT_CALL_END: OPERATION returned FOUND in FIELD; the correct value is RIGHT. */
 void check_filled_in(struct check *check, const char *operation,
     const char *field, uint64_t found, uint64_t right);

@@ -408,6 +408,9 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 	if (error == 0)
 		error = compile_known_states(compiler, "guards", from->guards,
 		    from->guards_count, &op->guards);
+	if (error == 0)
+		error = compile_known_states(compiler, "excludes",
+		    from->excludes, from->excludes_count, &op->excludes);
 	compile_at(compiler, "operations/%u/actors", number);
 	if (error == 0)
 		error = compile_actors(compiler, op);

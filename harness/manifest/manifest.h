@@ -164,13 +164,13 @@ bool sequence_period(const struct manifest *manifest,
 const char *sequence_refused(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 /*
- * The name of a state that guards the operation of step STEP and does not hold there:
- * a correct driver refuses the step.  FAILED has a bit for each earlier step that failed.
- * NULL: no such state, or it depends on other actors, or on a call of several system
- * calls that failed.
+ * The name of a state for which a correct driver refuses step STEP: it guards the operation
+ * and does not hold, or excludes it and does (*HOLDS).  FAILED: bits of earlier steps.
+ * NULL: none, or it depends on other actors or on a local call that failed.
  */
 const char *sequence_guard(const struct manifest *manifest,
-    const struct sequence *sequence, unsigned step, uint64_t failed);
+    const struct sequence *sequence, unsigned step, uint64_t failed,
+    bool *holds);
 /* True if a thread is traced at step STEP: the states of `traced` hold for certain. */
 bool sequence_is_traced(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step, uint64_t failed);

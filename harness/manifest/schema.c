@@ -151,6 +151,8 @@ static const cyaml_schema_field_t operation_fields[] = {
 	    SCHEMA_STATES_MAX),
 	LIST(guards, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
+	LIST(excludes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
 	LIST(answers, schema_operation, CYAML_FLAG_OPTIONAL, &answer_entry, 0,
 	    SCHEMA_ANSWERS_MAX),
 	LIST(actors, schema_operation, CYAML_FLAG_OPTIONAL, &number_entry, 1,

@@ -56,7 +56,7 @@ check_answered_wrongly(struct check *check, bool succeeded,
 
 void
 check_answered_unguarded(
-    struct check *check, const char *operation, const char *state)
+    struct check *check, const char *operation, const char *state, bool holds)
 {
 	struct check_place at = site_here(check);
 	char object[CHECK_OBJECT_BYTES];
@@ -64,8 +64,8 @@ check_answered_unguarded(
 	snprintf(object, sizeof(object), "%.30s, %.30s", operation, state);
 	at.object = object;
 	violation_add(check, CHECK_INVALID_ACCEPTED, 0, &at,
-	    "%s succeeds although the state \"%s\" does not hold", operation,
-	    state);
+	    "%s succeeds although the state \"%s\" %s", operation, state,
+	    holds ? "holds" : "does not hold");
 }
 
 void

@@ -246,6 +246,7 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 	const char *name = manifest_op_name(manifest, sequence->step[step].op);
 	const char *refused = sequence_refused(manifest, sequence, step);
 	const char *field, *guard;
+	bool holds = false;
 	uint32_t error;
 	enum support support = support_of(
 	    &runner->cpu_set, runner->cpus, manifest, sequence, step, &field);
@@ -259,10 +260,10 @@ note_answer(struct runner *runner, unsigned step, int64_t result)
 		check_answered_wrongly(runner->check, true, name, text);
 	}
 	guard = sequence_guard(
-	    manifest, sequence, step, runner->operations.report.failed);
+	    manifest, sequence, step, runner->operations.report.failed, &holds);
 	if (guard != NULL && result >= 0 &&
 	    runner->now.deviated == DEVIATED_NOT)
-		check_answered_unguarded(runner->check, name, guard);
+		check_answered_unguarded(runner->check, name, guard, holds);
 	error = runner->now.deviated != DEVIATED_NOT || support != SUPPORT_ALL
 	    ? 0
 	    : sequence_error(

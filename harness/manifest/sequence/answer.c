@@ -114,15 +114,20 @@ find_states(const struct manifest *manifest, const struct sequence *sequence,
 
 const char *
 sequence_guard(const struct manifest *manifest, const struct sequence *sequence,
-    unsigned step, uint64_t failed)
+    unsigned step, uint64_t failed, bool *holds)
 {
-	uint64_t guards = manifest->op[sequence->step[step].op].guards;
-	uint64_t states;
+	const struct op *op = &manifest->op[sequence->step[step].op];
+	uint64_t states, guards, excludes;
 
-	if (guards == 0 ||
+	if ((op->guards | op->excludes) == 0 ||
 	    !find_states(manifest, sequence, step, failed, &states))
 		return NULL;
-	guards &= ~states;
+	guards = op->guards & ~states;
+	excludes = op->excludes &
+	    states_before(manifest, sequence, step, failed, false);
+	*holds = guards == 0;
+	if (guards == 0)
+		guards = excludes;
 	return guards == 0 ? NULL : manifest->state[__builtin_ctzll(guards)];
 }
 

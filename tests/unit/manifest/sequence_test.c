@@ -223,6 +223,7 @@ a_guard_holds_from_a_success_on(void **state)
 	struct sequence sequence;
 	struct manifest *other;
 	const char *said;
+	bool holds;
 
 	(void)state;
 	assert_int_equal(fixture_read(fixture_with("configures: true",
@@ -230,18 +231,35 @@ a_guard_holds_from_a_success_on(void **state)
 			     &other, &said),
 	    0);
 	sequence = fixture_sequence(other, "set+open+set+openb+setb");
-	assert_string_equal(sequence_guard(other, &sequence, 0, 0), "open");
-	assert_null(sequence_guard(other, &sequence, 1, 0));
-	assert_null(sequence_guard(other, &sequence, 2, 0));
+	assert_string_equal(
+	    sequence_guard(other, &sequence, 0, 0, &holds), "open");
+	assert_null(sequence_guard(other, &sequence, 1, 0, &holds));
+	assert_null(sequence_guard(other, &sequence, 2, 0, &holds));
 	/* The open failed. */
-	assert_string_equal(sequence_guard(other, &sequence, 2, 2), "open");
-	assert_null(sequence_guard(other, &sequence, 4, 2));
-	assert_string_equal(sequence_guard(other, &sequence, 4, 8), "openb");
+	assert_string_equal(
+	    sequence_guard(other, &sequence, 2, 2, &holds), "open");
+	assert_null(sequence_guard(other, &sequence, 4, 2, &holds));
+	assert_string_equal(
+	    sequence_guard(other, &sequence, 4, 8, &holds), "openb");
 	/* Another actor's open, or one beside: it depends on the order. */
 	sequence = fixture_sequence(other, "1open+set");
-	assert_null(sequence_guard(other, &sequence, 1, 0));
+	assert_null(sequence_guard(other, &sequence, 1, 0, &holds));
 	sequence = fixture_sequence(other, "open-+set");
-	assert_null(sequence_guard(other, &sequence, 1, 2));
+	assert_null(sequence_guard(other, &sequence, 1, 2, &holds));
+	manifest_free(other);
+	/* A state that excludes it: not where only a failure could have given it. */
+	assert_int_equal(
+	    fixture_read(fixture_with("configures: true",
+			     "configures: true, excludes: [open*]"),
+		&other, &said),
+	    0);
+	sequence = fixture_sequence(other, "set+open+set+setb");
+	assert_null(sequence_guard(other, &sequence, 0, 0, &holds));
+	assert_string_equal(
+	    sequence_guard(other, &sequence, 2, 0, &holds), "open");
+	assert_true(holds);
+	assert_null(sequence_guard(other, &sequence, 2, 2, &holds));
+	assert_null(sequence_guard(other, &sequence, 3, 0, &holds));
 	manifest_free(other);
 }
 

@@ -114,8 +114,6 @@ void
 thread_close(void)
 {
 	os_thread_hooks(NULL);
-	for (uint32_t i = 0; i < INSNTRACE_TRACES_MAX; i++)
-		slots[i].thread = 0;
 }
 
 /* The thread that runs here may have been assigned, or released. */

@@ -8,7 +8,8 @@
 #include "driver/insntrace/core/buffer/buffer.h"
 #include "driver/insntrace/core/hw/hw.h"
 
-/* From open to close a thread that ends is taken from its trace. */
+/* From open to close a thread that ends is taken from its trace.  At close no slot has a
+ * thread. */
 void thread_open(void);
 void thread_close(void);
 
