@@ -1,6 +1,7 @@
 /*
  * The interface of /dev/insntrace to ring 3: the operations of Zircon's
- * insntrace controller as ioctls, and its status codes.  Needs only <stdint.h>; every structure has the same layout in both rings.
+ * insntrace controller as ioctls, and its status codes.  Needs only
+ * <stdint.h>; every structure has the same layout in both rings.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H
 #define TOPAZ_DRIVER_INSNTRACE_INSNTRACE_H

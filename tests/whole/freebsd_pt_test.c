@@ -135,16 +135,19 @@ static void
 count_stays(const struct bundle *bundle, struct rewound threads[2])
 {
 	struct event *events;
-	size_t count;
+	size_t count, said = 0;
 
 	assert_int_equal(bundle_read_events(bundle, &events, &count, NULL), 0);
 	for (size_t i = count; i-- > 0;) {
+		said += events[i].kind == EVENT_TRACED_THREAD;
 		if (events[i].kind != EVENT_BUFFER)
 			continue;
 		assert_true((events[i].a & EVENT_STREAM_THREAD) != 0);
 		assert_in_range(EVENT_STREAM_ID(events[i].a), 0, 1);
 		threads[EVENT_STREAM_ID(events[i].a)].pa = events[i].b;
 	}
+	/* Check foreign-thread knows whose trace each buffer is. */
+	assert_int_equal(said, 2);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t page = events[i].a & ~(PAGE_BYTES - 1);
 		struct rewound *thread = &threads[page == threads[1].pa];

@@ -50,7 +50,7 @@ thread_is_foreign(struct check *check, unsigned cpu, uint32_t thread)
 	return true;
 }
 
-/* From a stream's first event on, also if it is mapped later. */
+/* The stream may be mapped later: its key changes then, it stays the same. */
 void
 thread_traced(struct check *check, const struct event *event)
 {
@@ -80,12 +80,11 @@ thread_output(struct check *check, const struct event *event)
 	at.blame = check->core.cpu[event->cpu].action.on_at;
 	at.stream = page->stream;
 	violation_add(check, CHECK_FOREIGN_THREAD, 0, &at,
-	    stream->thread == 0 ? "stream %" PRIu32
-				  ", whose thread is not traced any more, gets "
-				  "the trace of another one"
-				: "stream %" PRIu32
-				  ", of one thread, gets the trace of another "
-				  "one",
+	    stream->thread == 0
+		? "stream %" PRIu32
+		  ", whose thread was released, still gets a trace"
+		: "stream %" PRIu32
+		  ", of one thread, gets the trace of another one",
 	    EVENT_STREAM_ID(stream->key));
 	/* One such piece is enough: what follows has the same cause. */
 	stream->of_thread = false;

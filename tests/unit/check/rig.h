@@ -60,10 +60,11 @@ enum rig_op {
 	RIG_CONTEXT,   /* a: number */
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
-	RIG_RUNS,      /* a: the thread that runs, b: the next one */
-	RIG_HANDED,    /* a: digest */
-	RIG_FAILED,    /* a: digest */
-	RIG_PERIOD,    /* a: events */
+	RIG_UNTRACED,
+	RIG_RUNS,   /* a: the thread that runs, b: the next one */
+	RIG_HANDED, /* a: digest */
+	RIG_FAILED, /* a: digest */
+	RIG_PERIOD, /* a: events */
 	RIG_UNLOADED,
 	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,

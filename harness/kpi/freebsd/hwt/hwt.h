@@ -47,7 +47,7 @@
 
 /* From harness/guest/lib.h.  True: FUNCTION must fail. */
 bool kern_fault_point(const char *function, const void *caller);
-/* Also from there: an error of the backend that no caller receives. */
+/* Also from there: an error that no caller receives; whose trace a buffer is. */
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void kern_dropped_record(int error);
