@@ -440,6 +440,17 @@ cpu_debug_trap(struct cpu *cpu, bool stepped)
 	cpu_deliver(cpu, VECTOR_DB, DELIVER_FAULT, 0, rip);
 }
 
+/* The engine's fault at RIP is not delivered.  The engine would combine the next one with it. */
+static void
+forget_fault(struct cpu *cpu, uint64_t rip)
+{
+	/* Else the delivery of what comes instead enters it. */
+	if (!engine_is_ring0(cpu->active))
+		return;
+	engine_enter_ring0(cpu->active);
+	engine_set(cpu->active, ENGINE_RIP, rip);
+}
+
 void
 cpu_exception(struct cpu *cpu, unsigned vector)
 {
@@ -461,8 +472,10 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		/* No step has counted it; an NMI comes before the fault of a fetch. */
 		if (fetch && cpu->interrupts.nmi_wait > 0) {
 			cpu_count_down_nmi(cpu);
-			if (cpu_can_take_nmi(cpu))
+			if (cpu_can_take_nmi(cpu)) {
+				forget_fault(cpu, rip);
 				return;
+			}
 		}
 	} else if (block->insns > 0) {
 		cpu_cut_block(cpu, rip);

@@ -6,20 +6,43 @@
 #include "emu/cpu/engine/stale.h"
 #include "emu/cpu/state.h"
 
+static void
+forget_later(struct cpu *cpu, struct code_forget forget)
+{
+	TZ_ASSERT(cpu->code.forget_count < FORGET_MAX);
+	cpu->code.forget[cpu->code.forget_count++] = forget;
+}
+
 void
 cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
 {
-	TZ_ASSERT(cpu->code.forget_count < FORGET_MAX);
-	cpu->code.forget[cpu->code.forget_count].va = va;
-	cpu->code.forget[cpu->code.forget_count++].bytes = bytes;
+	forget_later(cpu, (struct code_forget){ .va = va, .bytes = bytes });
+}
+
+/*
+ * May the engine look VA up as code?  If it may not, it records a page fault (old_exception),
+ * and the next one would be a double fault.
+ */
+static bool
+may_fetch(struct cpu *cpu, uint64_t va)
+{
+	struct walk walk;
+
+	return walk_page(&cpu->space, (struct gva){ va }, &walk) &&
+	    walk.executable && walk.user == (cpu->mode.cpl == 3);
 }
 
 void
 cpu_drop_translations(struct cpu *cpu)
 {
-	for (unsigned i = 0; i < cpu->code.forget_count; i++)
-		engine_forget(cpu->active, cpu->code.forget[i].va,
-		    cpu->code.forget[i].bytes);
+	for (unsigned i = 0; i < cpu->code.forget_count; i++) {
+		const struct code_forget *forget = &cpu->code.forget[i];
+
+		if (forget->is_page && !may_fetch(cpu, forget->va))
+			engine_forget_frame(cpu->active, forget->pa);
+		else
+			engine_forget(cpu->active, forget->va, forget->bytes);
+	}
 	cpu->code.forget_count = 0;
 }
 
@@ -33,7 +56,11 @@ cpu_forget_changes(struct cpu *cpu)
 	bool any = false;
 
 	while (block_cache_take_change(cpu->code.blocks, &change)) {
-		cpu_forget_code(cpu, change.va, TZ_PAGE_BYTES);
+		forget_later(cpu,
+		    (struct code_forget){ .va = change.va,
+			.bytes = TZ_PAGE_BYTES,
+			.is_page = true,
+			.pa = change.pa });
 		if (other != NULL)
 			engine_forget_frame(other, change.pa);
 		any = true;

@@ -29,8 +29,10 @@ struct cpu_engines {
 struct cpu_code {
 	struct block_cache *blocks;
 	/* Code that the active engine must translate anew when it is stopped. */
-	struct {
+	struct code_forget {
 		uint64_t va, bytes;
+		bool is_page; /* all code of a page, in the frame .pa */
+		uint64_t pa;
 	} forget[FORGET_MAX];
 	unsigned forget_count;
 	/*

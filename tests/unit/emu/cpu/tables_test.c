@@ -300,6 +300,38 @@ another_cpus_unmapping_is_seen(void **state)
 		check(&script, seed);
 }
 
+/*
+ * Code is written, and its page is not executable any more when that is noticed, as those of
+ * a kernel module's init.  The engine does not fault for it: the page fault that follows is
+ * no double fault.
+ */
+static void
+code_that_is_written_may_be_no_code_any_more(void **state)
+{
+	static const struct script script = {
+		.cpus = 1,
+		.step = { { { SET, 1, 0xa00000 | PTE_P }, { EXEC, 1, 0 },
+		    { SET, 2, 0xa00000 | PTE_P | PTE_W | PTE_NX },
+		    { WRITE, 2, 5 }, { SET, 1, 0xa00000 | PTE_P | PTE_NX },
+		    { DROP, 1, 0 }, { LOAD, 0, 0 }, { READ, 3, 0 } } },
+	};
+	struct machine_snapshot *first;
+	struct outcome outcome;
+	struct guest guest;
+	unsigned seed = 1;
+
+	(void)state;
+	first = load(&script, false, &guest);
+	run_whole(&guest, STEPPING_NONE, &seed, &outcome);
+	assert_int_equal(guest_record_count(&guest, 0), 1);
+	assert_int_equal(guest_record(&guest, 0, 0).vector, 14);
+	free(outcome.event);
+	machine_snapshot_free(guest.machine, first);
+	guest_free(&guest);
+	for (seed = 1; seed < 6; seed++)
+		check(&script, seed);
+}
+
 /* Half of the frames hold code, which is seldom written, and half only data. */
 static uint64_t
 draw_entry(unsigned *seed)
@@ -381,6 +413,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(another_cpus_unmapping_is_seen),
+		cmocka_unit_test(code_that_is_written_may_be_no_code_any_more),
 		cmocka_unit_test(random_scripts_agree_in_all_ways),
 	};
 

@@ -377,8 +377,11 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 				overflow = event->insns;
 			else if (event->kind == EVENT_NMI && nmi == 0)
 				nmi = event->insns;
-			else if (event->kind == EVENT_EXCEPTION && fault == 0)
+			else if (event->kind == EVENT_EXCEPTION && nmi == 0)
 				fault = event->insns;
+			/* No double fault. */
+			if (event->kind == EVENT_EXCEPTION)
+				assert_int_equal(event->a, 14);
 		}
 		assert_int_equal(nmi - overflow, skid);
 		/* The handler goes on elsewhere: only an NMI in its own has a fault before. */

@@ -136,8 +136,13 @@ nops:	.fill 300, 1, 0x90
 	call read_all
 	ret
 
-	/* As `overflow`; the eighth instruction jumps to where there is no memory. */
+	/*
+	 * As `overflow`; the eighth instruction jumps to where there is no memory, and so
+	 * does one later.
+	 */
 fetches:
+	mov rax, cr4
+	mov cr4, rax /* the machine's copy of ring 0 is this one */
 	recover 1f
 	mov r11d, NOWHERE
 	wr 0x186, 0x5300c0
@@ -147,7 +152,10 @@ fetches:
 	wr 0x38f, ALL
 	.fill 6, 1, 0x90
 	jmp r11
-1:	xor r15d, r15d
+1:	recover 2f
+	mov r11d, NOWHERE
+	jmp r11
+2:	xor r15d, r15d
 	call read_all
 	ret
 
