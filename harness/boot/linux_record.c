@@ -91,6 +91,13 @@ linux_record_add(struct linux_record *record, const char *name,
 	(void)bundle_add_text(record->writer, name, bytes, count);
 }
 
+void
+linux_record_trace(struct linux_record *record, uint64_t stream,
+    const void *bytes, size_t count)
+{
+	(void)bundle_add_stream(record->writer, stream, bytes, count);
+}
+
 int
 linux_record_finish(
     struct linux_record *record, struct bundle_info *info, struct tz_error *err)

@@ -30,6 +30,10 @@ int linux_record_begin(struct linux_record *record, struct linux_guest *guest,
 void linux_record_add(struct linux_record *record, const char *name,
     const void *bytes, size_t count);
 
+/* Adds what user space has next of STREAM (emu/base/event.h): COUNT bytes of trace. */
+void linux_record_trace(struct linux_record *record, uint64_t stream,
+    const void *bytes, size_t count);
+
 /*
  * Completes the bundle.  INFO says what ran; counters are added.  The first error of
  * writing it: -TZ_EIO.

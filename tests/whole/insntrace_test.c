@@ -4,10 +4,13 @@
  */
 #include "emu/profile/profile.h"
 #include "tests/whole/whole.h"
+#include "traces/verify/delivery/drains.h"
+#include "traces/verify/delivery/file_delivery.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -127,6 +130,115 @@ a_buffer_that_stops_full_reports_all_of_it(void **state)
 		assert_true(stream->beyond < 200);
 	}
 	verify_result_free(&result);
+}
+
+/* Where the next bytes of a stream were read, from one page to the next. */
+struct place {
+	uint64_t pa, bytes;
+};
+
+/* Those of STREAM, at most ROOM; what two events read of one stretch counts once. */
+static size_t
+places_of(const struct event *events, size_t count, uint64_t stream,
+    struct place *places, size_t room)
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		struct place *last = &places[used - 1];
+
+		if (events[i].kind != EVENT_DRAIN || events[i].a != stream)
+			continue;
+		if (used != 0 && last->pa + last->bytes == events[i].b) {
+			last->bytes += events[i].c;
+			continue;
+		}
+		assert_true(used < room);
+		places[used++] = (struct place){ events[i].b, events[i].c };
+	}
+	return used;
+}
+
+static int
+load_trace_off(struct verify_work *work)
+{
+	int error = 0;
+
+	for (unsigned cpu = 0; cpu < work->bundle->info.cpu_count && error == 0;
+	     cpu++)
+		error = bundle_read_trace_off(
+		    work->bundle, cpu, &work->trace_off[cpu], work->err);
+	return error;
+}
+
+/* Finds the streams of BUNDLE again, without its reads; each must be where it was read. */
+static void
+assert_found_again(const struct bundle *bundle)
+{
+	static struct place was[4096], is[4096];
+	struct verify_result result = { 0 };
+	struct verify_work work = { .bundle = bundle, .result = &result };
+	struct event *events, *others;
+	size_t count, other_count = 0;
+
+	assert_int_equal(bundle_read_events(bundle, &events, &count, NULL), 0);
+	assert_false(file_delivery_needed(&work, events, count));
+	others = calloc(count, sizeof(*others));
+	assert_non_null(others);
+	for (size_t i = 0; i < count; i++)
+		if (events[i].kind != EVENT_DRAIN)
+			others[other_count++] = events[i];
+	assert_true(file_delivery_needed(&work, others, other_count));
+	assert_int_equal(load_trace_off(&work), 0);
+	assert_int_equal(file_delivery_read(&work, &others, &other_count), 0);
+	assert_int_equal(result.finding_count, 0);
+	for (size_t i = 0; i < bundle->stream_count; i++) {
+		const struct bundle_stream *file = &bundle->streams[i];
+		uint64_t stream = file->thread ? EVENT_STREAM_THREAD | file->id
+					       : file->id;
+		size_t places = places_of(events, count, stream, was, 4096);
+
+		assert_true(places != 0);
+		assert_int_equal(
+		    places_of(others, other_count, stream, is, 4096), places);
+		assert_memory_equal(was, is, places * sizeof(*was));
+	}
+	free(events);
+	free(others);
+	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
+		trace_off_free(&work.trace_off[cpu]);
+	delivery_free(&work.delivery);
+}
+
+static void
+streams_are_found_again_without_their_reads(void **state)
+{
+	static const struct {
+		const char *name, *settings;
+		enum run_mode mode;
+	} rows[] = {
+		{ "again-cpu", "", RUN_MODE_CPU },
+		{ "again-full", "full=1", RUN_MODE_CPU },
+		{ "again-thread", "traces=2", RUN_MODE_THREAD },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct run_options options = whole_options(
+		    "insntrace", rows[i].name);
+		struct run_outcome outcome;
+		struct bundle *bundle;
+
+		options.cpu_count = 2;
+		options.mode = rows[i].mode;
+		options.settings = rows[i].settings;
+		options.buffer_bytes = SMALL_BYTES;
+		options.rounds = 10;
+		whole_run(&options, &outcome);
+		assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);
+		assert_found_again(bundle);
+		bundle_close(bundle);
+	}
 }
 
 /*
@@ -316,6 +428,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(
 		    threads_of_one_process_have_buffers_of_their_own),
 		cmocka_unit_test(what_a_thread_cannot_have_is_refused),
+		cmocka_unit_test(streams_are_found_again_without_their_reads),
 		cmocka_unit_test(two_runs_give_the_same_bundle),
 	};
 

@@ -151,6 +151,8 @@ struct verify_result {
 	uint64_t counter_registers, counter_overflows, process_entries;
 	uint64_t pebs_records; /* by the CPUs, as executed */
 	struct verify_perf perf;
+	bool files; /* the guest reports no reads: the streams' bytes are found
+		       again in what the units wrote */
 	size_t finding_count, finding_room;
 	struct verify_finding *findings;
 	bool match;   /* no difference and no finding */

@@ -28,7 +28,7 @@ struct verify_overflow {
 	uint64_t begin, end; /* instructions retired when it began and ended */
 };
 
-/* What perf got of the trace (perf/delivery.h). */
+/* What user space got of the trace, where the events do not say it (delivery/). */
 struct verify_delivery {
 	struct verify_delivered {
 		uint64_t key; /* of the stream, as in the events */

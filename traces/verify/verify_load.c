@@ -8,8 +8,10 @@
 #include "traces/perf_data/perf_event.h"
 #include "traces/perf_data/perf_intel_bts.h"
 #include "traces/verify/counters/counters.h"
-#include "traces/verify/perf/branches.h"
-#include "traces/verify/perf/delivery.h"
+#include "traces/verify/delivery/branches.h"
+#include "traces/verify/delivery/drains.h"
+#include "traces/verify/delivery/file_delivery.h"
+#include "traces/verify/delivery/perf_delivery.h"
 #include "traces/verify/records/records.h"
 #include "traces/verify/verify_internal.h"
 
@@ -105,7 +107,7 @@ verify_take_perf(struct verify_work *work, struct event **events, size_t *count)
 	if (perf_aux_info(work->perf) == NULL &&
 	    verify_has_counters(work->perf))
 		return 0;
-	return delivery_read(work, events, count);
+	return perf_delivery_read(work, events, count);
 }
 
 static int
@@ -118,6 +120,8 @@ verify_load_events(struct verify_work *work)
 
 	if (error == 0 && work->perf != NULL)
 		error = verify_take_perf(work, &events, &count);
+	else if (error == 0 && file_delivery_needed(work, events, count))
+		error = file_delivery_read(work, &events, &count);
 	if (error == 0)
 		error = account_replay(
 		    events, count, &work->account, work->err);

@@ -1,7 +1,7 @@
 #include "traces/verify/verify_internal.h"
 
 #include "traces/decode/vector.h"
-#include "traces/verify/perf/delivery.h"
+#include "traces/verify/delivery/drains.h"
 
 #include <inttypes.h>
 
@@ -94,7 +94,7 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	size_t count = 0;
 	int error;
 
-	if (work->perf != NULL) {
+	if (work->perf != NULL || work->result->files) {
 		uint64_t given;
 		const uint8_t *from = delivery_bytes(
 		    &work->delivery, bytes->account->key, &given);

@@ -32,13 +32,22 @@ enum {
 	OPT_PERF,
 	OPT_STAT,
 	OPT_SCRIPT,
+	OPT_TRACE,
+};
+
+/* A file of the guest with what user space has of a stream (emu/base/event.h). */
+struct trace_file {
+	uint64_t stream;
+	const char *path;
 };
 
 struct record_input {
 	struct guest_options options;
 	const char *output, *workload;
 	const char *perf, *stat; /* the latter: NULL, or what to count */
-	bool named;              /* "linux-pt" of topaz run */
+	struct trace_file trace[LINUX_GUEST_FILES_MAX];
+	size_t trace_count;
+	bool named; /* "linux-pt" of topaz run */
 	char kernel[TREE_PATH_BYTES];
 	char program[PATH_MAX]; /* of .workload, with its whole path */
 	char text[TEXT_BYTES];  /* the guest's script */
@@ -60,10 +69,61 @@ static const struct argp_option record_options[] = {
 	    "Count EVENTS by perf stat record instead (instructions:u,branches:u)",
 	    0 },
 	{ "run", OPT_SCRIPT, "SCRIPT", 0,
-	    "Run SCRIPT in the guest instead; it writes /tmp/perf.data", 0 },
+	    "Run SCRIPT in the guest instead; it writes /tmp/perf.data, or what "
+	    "--trace names",
+	    0 },
+	{ "trace", OPT_TRACE, "STREAM=FILE", 0,
+	    "With --run: SCRIPT writes the trace of STREAM, cpuN or threadN, "
+	    "into the guest's FILE, as another driver than the kernel's own gave "
+	    "it",
+	    0 },
 	{ "output", 'o', "DIR", 0, "Folder for the bundle (topaz.out)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
+
+/* "cpu0=/tmp/trace"; false: TEXT is something else. */
+static bool
+parse_trace(char *text, struct trace_file *file)
+{
+	static const char *const kinds[] = { "cpu", "thread" };
+	char *end;
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(kinds); i++) {
+		size_t length = strlen(kinds[i]);
+		unsigned long id;
+
+		if (strncmp(text, kinds[i], length) != 0 ||
+		    text[length] < '0' || text[length] > '9')
+			continue;
+		id = strtoul(text + length, &end, 10);
+		file->stream = id | (i != 0 ? EVENT_STREAM_THREAD : 0);
+		file->path = end + 1;
+		return end[0] == '=' && end[1] == '/' &&
+		    id < (i != 0 ? UINT32_MAX : MACHINE_CPUS_MAX);
+	}
+	return false;
+}
+
+static void
+take_trace(struct record_input *input, char *arg, struct argp_state *state)
+{
+	struct linux_guest_options *options = &input->options.guest;
+
+	/* One of the files is perf.data. */
+	if (options->get_count == LINUX_GUEST_FILES_MAX - 1)
+		argp_error(state, "--trace: more than %d files",
+		    LINUX_GUEST_FILES_MAX - 1);
+	if (!parse_trace(arg, &input->trace[input->trace_count]))
+		argp_error(state,
+		    "--trace %s: neither cpuN=/FILE nor threadN=/FILE", arg);
+	for (size_t i = 0; i < input->trace_count; i++)
+		if (input->trace[i].stream ==
+		    input->trace[input->trace_count].stream)
+			argp_error(state,
+			    "--trace %s: its stream has another file", arg);
+	options->get[options->get_count++] =
+	    input->trace[input->trace_count++].path;
+}
 
 static error_t
 parse_one(int key, char *arg, struct argp_state *state)
@@ -93,6 +153,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 	case OPT_SCRIPT:
 		options->script = arg;
 		return 0;
+	case OPT_TRACE:
+		take_trace(input, arg, state);
+		return 0;
 	case ARGP_KEY_ARG:
 		if (strcmp(arg, "linux-pt") != 0 || input->named)
 			argp_error(
@@ -106,6 +169,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 			    "it trace?");
 		if (input->stat != NULL && input->perf != NULL)
 			argp_error(state, "--perf or --stat, not both");
+		if (options->script == NULL && input->trace_count != 0)
+			argp_error(state,
+			    "--trace is for --run: the script writes the file");
 		if (options->script != NULL &&
 		    (input->stat != NULL || input->perf != NULL))
 			argp_error(state,
@@ -191,7 +257,8 @@ make_script(struct record_input *input, struct tz_error *err)
 	size_t length;
 	char perf[TEXT_BYTES];
 
-	options->get[options->get_count++] = GUEST_FILE;
+	if (input->trace_count == 0)
+		options->get[options->get_count++] = GUEST_FILE;
 	if (options->script != NULL)
 		return 0;
 	length = strcspn(input->workload, " ");
@@ -259,9 +326,10 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	    input->workload != NULL ? input->workload : options->script);
 	snprintf(info->cmdline, sizeof(info->cmdline), "%.*s",
 	    (int)sizeof(info->cmdline) - 1,
-	    input->stat != NULL       ? input->stat
-		: input->perf != NULL ? input->perf
-				      : EVENT_DEFAULT);
+	    input->stat != NULL           ? input->stat
+		: input->perf != NULL     ? input->perf
+		: options->script == NULL ? EVENT_DEFAULT
+					  : "");
 	snprintf(info->end, sizeof(info->end), "exit");
 	info->code = code;
 	error = cpu_set_parse(options->profile, options->errata, &cpu_set, err);
@@ -271,14 +339,14 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	return build_sha256(paths, info->sha256, err);
 }
 
-/* perf.data as the guest sent it, or NULL. */
+/* The file PATH as the guest sent it, or NULL. */
 static const struct window_file *
-find_perf_data(const struct linux_guest *guest)
+find_file(const struct linux_guest *guest, const char *path)
 {
 	const struct window *window = linux_guest_window(guest);
 
 	for (size_t i = 0; i < window->file_count; i++)
-		if (strcmp(window->file[i].path, GUEST_FILE) == 0 &&
+		if (strcmp(window->file[i].path, path) == 0 &&
 		    !window->file[i].absent)
 			return &window->file[i];
 	return NULL;
@@ -298,25 +366,45 @@ print_summary(const struct record_run *run, int code)
 	    run->input->output);
 }
 
+/* What user space has of the trace: perf.data, or the files of --trace. */
+static int
+add_trace(struct record_run *run, int code, struct tz_error *err)
+{
+	const struct trace_file *trace = run->input->trace;
+	size_t count = run->input->trace_count;
+
+	for (size_t i = 0; i < count || (i == 0 && count == 0); i++) {
+		const char *path = count != 0 ? trace[i].path : GUEST_FILE;
+		const struct window_file *file = find_file(run->guest, path);
+
+		if (file == NULL)
+			return tz_error(err, TZ_EUSAGE,
+			    "the guest has written no %s: its script ended "
+			    "with %d",
+			    path, code);
+		if (count != 0)
+			linux_record_trace(run->record, trace[i].stream,
+			    file->content.at, file->content.count);
+		else
+			linux_record_add(run->record, "perf.data",
+			    file->content.at, file->content.count);
+	}
+	return 0;
+}
+
 /* Writes the bundle of a guest that has ended with CODE. */
 static int
 finish(struct record_run *run, int code, struct tz_error *err)
 {
-	const struct window_file *file = find_perf_data(run->guest);
 	char *unknowns;
 	size_t count;
-	int error;
+	int error = add_trace(run, code, err);
 
-	if (file == NULL)
-		return tz_error(err, TZ_EUSAGE,
-		    "the guest has written no " GUEST_FILE
-		    ": its script ended with %d",
-		    code);
+	if (error != 0)
+		return error;
 	unknowns = guest_run_unknowns(run->guest, &count);
 	if (unknowns == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
-	linux_record_add(
-	    run->record, "perf.data", file->content.at, file->content.count);
 	linux_record_add(run->record, "unknown.txt", unknowns, count);
 	free(unknowns);
 	error = describe(run, code, err);

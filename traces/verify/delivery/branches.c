@@ -1,4 +1,4 @@
-#include "traces/verify/perf/branches.h"
+#include "traces/verify/delivery/branches.h"
 
 #include <inttypes.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-#include "traces/verify/perf/delivery.h"
+#include "traces/verify/delivery/perf_delivery.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -7,26 +7,7 @@
 #include "traces/decode/vector.h"
 #include "traces/perf_data/perf_aux.h"
 #include "traces/perf_data/perf_intel_pt.h"
-
-/* Output of a unit in memory, and a fall of its TraceEn. */
-struct span {
-	uint64_t pa, bytes, offset;
-};
-struct fall {
-	uint64_t offset;
-	size_t event; /* its index */
-	bool stopped; /* the unit had stopped by itself */
-};
-
-struct unit {
-	struct span *spans;
-	size_t span_count, span_room;
-	struct fall *falls;
-	size_t fall_count, fall_room;
-	uint64_t written;
-	uint64_t named; /* output that AUX records have named so far */
-	bool stopped;   /* since TraceEn rose */
-};
+#include "traces/verify/delivery/drains.h"
 
 /* AUX bytes [aux, aux + bytes) of a queue are the unit's output from .offset on. */
 struct named {
@@ -41,84 +22,16 @@ struct queue {
 	uint64_t next; /* AUX offset of the next byte that a record names */
 };
 
-/* An event DRAIN that is to stand after the event .after, and its bytes. */
-struct drain {
-	struct event event;
-	size_t after, nth;
-	const uint8_t *bytes;
-};
-
 struct matcher {
 	struct verify_work *work;
 	struct perf_aux aux;
-	struct unit units[BUNDLE_CPUS_MAX];
-	struct queue *queues; /* .aux.queue_count of them */
-	struct drain *drains;
-	size_t drain_count, drain_room;
+	struct units units;
+	uint64_t named[BUNDLE_CPUS_MAX]; /* output of each unit that AUX
+					    records have named so far */
+	struct queue *queues;            /* .aux.queue_count of them */
+	struct drains drains;
 	bool no_memory;
 };
-
-static void
-note_fall(struct matcher *matcher, const struct event *event, size_t index)
-{
-	struct unit *unit = &matcher->units[event->cpu];
-
-	if (!GROW(unit->falls, unit->fall_room, unit->fall_count + 1)) {
-		matcher->no_memory = true;
-		return;
-	}
-	unit->falls[unit->fall_count++] = (struct fall){ event->c, index,
-		unit->stopped };
-}
-
-static void
-note_output(struct matcher *matcher, const struct event *event)
-{
-	struct unit *unit = &matcher->units[event->cpu];
-
-	if (!GROW(unit->spans, unit->span_room, unit->span_count + 1)) {
-		matcher->no_memory = true;
-		return;
-	}
-	unit->spans[unit->span_count++] = (struct span){ event->a, event->b,
-		event->c };
-	unit->written = event->c + event->b;
-}
-
-static void
-read_units(struct matcher *matcher, const struct event *events, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		struct unit *unit = &matcher->units[events[i].cpu];
-
-		if (events[i].kind == EVENT_TRACE_ON)
-			unit->stopped = false;
-		else if (events[i].kind == EVENT_TRACE_OFF)
-			note_fall(matcher, &events[i], i);
-		else if (events[i].kind == EVENT_OUTPUT)
-			note_output(matcher, &events[i]);
-		else if (events[i].kind == EVENT_STOPPED ||
-		    events[i].kind == EVENT_PT_ERROR)
-			unit->stopped = true;
-	}
-}
-
-/* The first fall of UNIT at or after OFFSET; NULL: there is none. */
-static const struct fall *
-find_fall(const struct unit *unit, uint64_t offset)
-{
-	size_t low = 0, high = unit->fall_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (unit->falls[mid].offset < offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < unit->fall_count ? &unit->falls[low] : NULL;
-}
 
 /* Has UNIT stopped by itself in [BEGIN, END]?  At BEGIN only if that is the end. */
 static bool
@@ -127,7 +40,7 @@ has_stopped(const struct unit *unit, uint64_t begin, uint64_t end)
 	const struct fall *last = unit->falls + unit->fall_count;
 
 	for (const struct fall *fall =
-		 find_fall(unit, begin == end ? begin : begin + 1);
+		 units_find_fall(unit, begin == end ? begin : begin + 1);
 	     fall != NULL && fall < last && fall->offset <= end; fall++)
 		if (fall->stopped)
 			return true;
@@ -139,7 +52,7 @@ static void
 name_output(
     struct matcher *matcher, struct queue *queue, unsigned cpu, uint64_t bytes)
 {
-	struct unit *unit = &matcher->units[cpu];
+	uint64_t *named = &matcher->named[cpu];
 
 	if (bytes == 0)
 		return;
@@ -148,9 +61,9 @@ name_output(
 		return;
 	}
 	queue->named[queue->count++] = (struct named){ queue->next, bytes,
-		unit->named, cpu };
+		*named, cpu };
 	queue->next += bytes;
-	unit->named += bytes;
+	*named += bytes;
 }
 
 static struct queue *
@@ -184,23 +97,23 @@ judge_end(struct matcher *matcher, const struct perf_record *record,
     unsigned cpu, uint64_t begin)
 {
 	struct verify_work *work = matcher->work;
-	const struct unit *unit = &matcher->units[cpu];
-	const struct fall *fall = find_fall(unit, unit->named);
+	const struct unit *unit = &matcher->units.unit[cpu];
+	const struct fall *fall = units_find_fall(unit, matcher->named[cpu]);
 	bool truncated = (perf_record_aux(record).flags & PERF_AUX_TRUNCATED) !=
 	    0;
 
-	if (unit->named > unit->written)
+	if (matcher->named[cpu] > unit->written)
 		verify_add_finding(work,
 		    "perf.data: AUX record at byte %" PRIu64 " names %" PRIu64
 		    " bytes that cpu%u has not written",
-		    record->offset, unit->named - unit->written, cpu);
-	else if (fall == NULL || fall->offset != unit->named)
+		    record->offset, matcher->named[cpu] - unit->written, cpu);
+	else if (fall == NULL || fall->offset != matcher->named[cpu])
 		verify_add_finding(work,
 		    "perf.data: AUX record at byte %" PRIu64
 		    " ends at offset %" PRIu64
 		    " of cpu%u, where TraceEn did not fall",
-		    record->offset, unit->named, cpu);
-	else if (truncated != has_stopped(unit, begin, unit->named))
+		    record->offset, matcher->named[cpu], cpu);
+	else if (truncated != has_stopped(unit, begin, matcher->named[cpu]))
 		verify_add_finding(work,
 		    "perf.data: AUX record at byte %" PRIu64
 		    " %s TRUNCATED, but cpu%u %s",
@@ -241,56 +154,9 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 		    " bytes before the AUX offset %#" PRIx64,
 		    aux.offset - queue->next, aux.offset);
 	name_output(matcher, queue, cpu, aux.offset - queue->next);
-	begin = matcher->units[cpu].named;
+	begin = matcher->named[cpu];
 	name_output(matcher, queue, cpu, aux.bytes);
 	judge_end(matcher, record, cpu, begin);
-}
-
-/* Adds the events for output [OFFSET, OFFSET + COUNT) of CPU, which perf got as BYTES. */
-static void
-add_drains(struct matcher *matcher, uint64_t key, unsigned cpu, uint64_t offset,
-    const uint8_t *bytes, uint64_t count, size_t after)
-{
-	const struct unit *unit = &matcher->units[cpu];
-	size_t low = 0, high = unit->span_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (unit->spans[mid].offset + unit->spans[mid].bytes <= offset)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; count != 0 && low < unit->span_count; low++) {
-		const struct span *span = &unit->spans[low];
-		uint64_t into = offset - span->offset;
-		uint64_t part = span->bytes - into;
-
-		if (offset < span->offset)
-			return; /* not recorded: the row UNREPORTED */
-		if (part > count)
-			part = count;
-		if (!GROW(matcher->drains, matcher->drain_room,
-			matcher->drain_count + 1)) {
-			matcher->no_memory = true;
-			return;
-		}
-		matcher->drains[matcher->drain_count] = (struct drain){
-			.event = { .kind = EVENT_DRAIN,
-			    .cpu = (uint16_t)cpu,
-			    .a = key,
-			    .b = span->pa + into,
-			    .c = part },
-			.after = after,
-			.nth = matcher->drain_count,
-			.bytes = bytes,
-		};
-		matcher->drain_count++;
-		offset += part;
-		bytes += part;
-		count -= part;
-	}
 }
 
 static uint64_t
@@ -304,7 +170,7 @@ key_of(const struct perf_aux_queue *aux)
 static size_t
 read_after(const struct unit *unit, uint64_t end)
 {
-	const struct fall *fall = find_fall(unit, end);
+	const struct fall *fall = units_find_fall(unit, end);
 
 	return fall != NULL ? fall->event : SIZE_MAX;
 }
@@ -314,7 +180,7 @@ static void
 deliver_named(struct matcher *matcher, const struct queue *queue,
     const struct perf_aux_chunk *chunk, const struct named *named)
 {
-	const struct unit *unit = &matcher->units[named->cpu];
+	const struct unit *unit = &matcher->units.unit[named->cpu];
 	uint64_t begin = named->aux > chunk->offset ? named->aux
 						    : chunk->offset;
 	uint64_t end = named->aux + named->bytes;
@@ -322,8 +188,8 @@ deliver_named(struct matcher *matcher, const struct queue *queue,
 	if (end > chunk->offset + chunk->bytes)
 		end = chunk->offset + chunk->bytes;
 	if (begin < end)
-		add_drains(matcher, key_of(queue->aux), named->cpu,
-		    named->offset + begin - named->aux,
+		drains_add(&matcher->drains, key_of(queue->aux), named->cpu,
+		    unit, named->offset + begin - named->aux,
 		    chunk->trace + (begin - chunk->offset), end - begin,
 		    read_after(unit, named->offset + named->bytes));
 }
@@ -386,7 +252,7 @@ static const struct fall *
 find_snapshot(struct matcher *matcher, unsigned cpu, size_t from,
     const struct perf_aux_chunk *chunk)
 {
-	const struct unit *unit = &matcher->units[cpu];
+	const struct unit *unit = &matcher->units.unit[cpu];
 	uint8_t *room = malloc((size_t)chunk->bytes + 1);
 	size_t i = from;
 
@@ -406,7 +272,7 @@ static void
 deliver_snapshots(struct matcher *matcher, const struct perf_aux_queue *aux)
 {
 	struct verify_work *work = matcher->work;
-	const struct unit *unit = &matcher->units[aux->cpu];
+	const struct unit *unit = &matcher->units.unit[aux->cpu];
 	uint64_t done = 0;
 	size_t from = 0;
 
@@ -429,74 +295,11 @@ deliver_snapshots(struct matcher *matcher, const struct perf_aux_queue *aux)
 		begin = fall->offset - chunk->bytes;
 		if (begin < done)
 			begin = done;
-		add_drains(matcher, key_of(aux), aux->cpu, begin,
+		drains_add(&matcher->drains, key_of(aux), aux->cpu, unit, begin,
 		    chunk->trace + chunk->bytes - (fall->offset - begin),
 		    fall->offset - begin, fall->event);
 		done = fall->offset;
 	}
-}
-
-static int
-drain_order(const void *left, const void *right)
-{
-	const struct drain *a = left, *b = right;
-
-	if (a->after != b->after)
-		return a->after < b->after ? -1 : 1;
-	return a->nth < b->nth ? -1 : a->nth > b->nth;
-}
-
-/* Appends the bytes of DRAIN to its stream. */
-static bool
-keep_bytes(struct verify_delivery *delivery, const struct drain *drain)
-{
-	struct verify_delivered *stream = NULL;
-
-	for (size_t i = 0; stream == NULL && i < delivery->count; i++)
-		if (delivery->streams[i].key == drain->event.a)
-			stream = &delivery->streams[i];
-	if (stream == NULL) {
-		if (!GROW(
-			delivery->streams, delivery->room, delivery->count + 1))
-			return false;
-		stream = &delivery->streams[delivery->count++];
-		*stream = (struct verify_delivered){ .key = drain->event.a };
-	}
-	if (!GROW(stream->bytes, stream->room, stream->count + drain->event.c))
-		return false;
-	memcpy(stream->bytes + stream->count, drain->bytes, drain->event.c);
-	stream->count += drain->event.c;
-	return true;
-}
-
-/* *EVENTS with the drains between them. */
-static void
-merge_drains(struct matcher *matcher, struct event **events, size_t *count)
-{
-	struct event *all = calloc(
-	    *count + matcher->drain_count + 1, sizeof(*all));
-	size_t used = 0, next = 0;
-
-	if (all == NULL) {
-		matcher->no_memory = true;
-		return;
-	}
-	if (matcher->drain_count != 0)
-		qsort(matcher->drains, matcher->drain_count,
-		    sizeof(*matcher->drains), drain_order);
-	for (size_t i = 0; i <= *count; i++) {
-		if (i < *count)
-			all[used++] = (*events)[i];
-		while (next < matcher->drain_count &&
-		    (i == *count || matcher->drains[next].after == i)) {
-			matcher->no_memory |= !keep_bytes(
-			    &matcher->work->delivery, &matcher->drains[next]);
-			all[used++] = matcher->drains[next++].event;
-		}
-	}
-	free(*events);
-	*events = all;
-	*count = used;
 }
 
 static void
@@ -535,20 +338,18 @@ match(struct matcher *matcher, bool snapshot)
 static void
 free_matcher(struct matcher *matcher)
 {
-	for (size_t i = 0; i < BUNDLE_CPUS_MAX; i++) {
-		free(matcher->units[i].spans);
-		free(matcher->units[i].falls);
-	}
+	units_free(&matcher->units);
 	for (size_t i = 0;
 	     matcher->queues != NULL && i < matcher->aux.queue_count; i++)
 		free(matcher->queues[i].named);
 	free(matcher->queues);
-	free(matcher->drains);
+	drains_free(&matcher->drains);
 	perf_aux_free(&matcher->aux);
 }
 
 int
-delivery_read(struct verify_work *work, struct event **events, size_t *count)
+perf_delivery_read(
+    struct verify_work *work, struct event **events, size_t *count)
 {
 	struct matcher matcher = { .work = work };
 	struct perf_intel_pt pt;
@@ -560,36 +361,16 @@ delivery_read(struct verify_work *work, struct event **events, size_t *count)
 	if (error == 0) {
 		work->result->perf.present = true;
 		work->result->perf.snapshot = pt.snapshot;
-		read_units(&matcher, *events, *count);
+		matcher.no_memory = !units_read(
+		    &matcher.units, *events, *count);
 		match(&matcher, pt.snapshot);
-		if (!matcher.no_memory)
-			merge_drains(&matcher, events, count);
-		if (matcher.no_memory)
+		if (!matcher.no_memory && !matcher.drains.no_memory)
+			drains_merge(
+			    &matcher.drains, &work->delivery, events, count);
+		if (matcher.no_memory || matcher.drains.no_memory)
 			error = tz_error(
 			    work->err, TZ_EIO, "perf.data: out of memory");
 	}
 	free_matcher(&matcher);
 	return error;
-}
-
-void
-delivery_free(struct verify_delivery *delivery)
-{
-	for (size_t i = 0; i < delivery->count; i++)
-		free(delivery->streams[i].bytes);
-	free(delivery->streams);
-}
-
-const uint8_t *
-delivery_bytes(
-    const struct verify_delivery *delivery, uint64_t key, uint64_t *count)
-{
-	*count = 0;
-	for (size_t i = 0; i < delivery->count; i++) {
-		if (delivery->streams[i].key != key)
-			continue;
-		*count = delivery->streams[i].count;
-		return delivery->streams[i].bytes;
-	}
-	return NULL;
 }

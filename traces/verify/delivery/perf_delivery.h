@@ -9,8 +9,8 @@
  * there where the unit stopped by itself, and nowhere else.  A snapshot must be the last
  * output before a fall of TraceEn.
  */
-#ifndef TOPAZ_TRACES_VERIFY_PERF_DELIVERY_H
-#define TOPAZ_TRACES_VERIFY_PERF_DELIVERY_H
+#ifndef TOPAZ_TRACES_VERIFY_DELIVERY_PERF_DELIVERY_H
+#define TOPAZ_TRACES_VERIFY_DELIVERY_PERF_DELIVERY_H
 
 #include "traces/verify/verify_internal.h"
 
@@ -19,12 +19,7 @@
  * perf got.  WORK->delivery gets the bytes, its findings what does not match.
  * -TZ_ENOENT, -TZ_EUSAGE, -TZ_EFORMAT: of the perf.data; -TZ_EIO: no memory.
  */
-int delivery_read(
+int perf_delivery_read(
     struct verify_work *work, struct event **events, size_t *count);
-void delivery_free(struct verify_delivery *delivery);
-
-/* The bytes of the stream with KEY, *COUNT of them; NULL: there are none. */
-const uint8_t *delivery_bytes(
-    const struct verify_delivery *delivery, uint64_t key, uint64_t *count);
 
 #endif

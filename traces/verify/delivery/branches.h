@@ -2,8 +2,8 @@
  * The branch records that `perf record -e intel_bts//` got, compared with those that the
  * CPUs stored, which ../records has compared with the execution log.
  */
-#ifndef TOPAZ_TRACES_VERIFY_PERF_BRANCHES_H
-#define TOPAZ_TRACES_VERIFY_PERF_BRANCHES_H
+#ifndef TOPAZ_TRACES_VERIFY_DELIVERY_BRANCHES_H
+#define TOPAZ_TRACES_VERIFY_DELIVERY_BRANCHES_H
 
 #include "traces/verify/verify_internal.h"
 
