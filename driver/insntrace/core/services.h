@@ -58,7 +58,8 @@ bool os_pmi_register(bool (*handler)(void));
 void os_pmi_remove(void);
 
 /* The performance-monitoring entry of this CPU's local vector table, in mode
- * NMI.  Off, or in the handler. */
+ * NMI.  Off, or in the handler.  Where others use the entry too, it stays open:
+ * os_pmi_mask does as os_pmi_unmask. */
 void os_pmi_unmask(void);
 void os_pmi_mask(void);
 bool os_pmi_masked(void);
