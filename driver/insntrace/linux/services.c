@@ -233,21 +233,34 @@ os_pmi_remove(void)
 	unregister_nmi_handler(NMI_LOCAL, NMI_NAME);
 }
 
+/* Newer kernels export apic_write() no more. */
+static void
+write_lvt_pc(uint32_t value)
+{
+	if (x2apic_enabled())
+		native_apic_msr_write(APIC_LVTPC, value);
+	else
+		native_apic_mem_write(APIC_LVTPC, value);
+}
+
 void
 os_pmi_unmask(void)
 {
-	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	write_lvt_pc(APIC_DM_NMI);
 }
 
 /* The entry is perf's, which leaves it open. */
 void
 os_pmi_mask(void)
 {
-	apic_write(APIC_LVTPC, APIC_DM_NMI);
+	write_lvt_pc(APIC_DM_NMI);
 }
 
 bool
 os_pmi_masked(void)
 {
-	return (apic_read(APIC_LVTPC) & APIC_LVT_MASKED) != 0;
+	uint32_t entry = x2apic_enabled() ? native_apic_msr_read(APIC_LVTPC)
+					  : native_apic_mem_read(APIC_LVTPC);
+
+	return (entry & APIC_LVT_MASKED) != 0;
 }
