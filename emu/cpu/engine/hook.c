@@ -105,6 +105,19 @@ is_right(struct cpu *cpu, const struct block *block)
 	    !(cpu_is_stepping(cpu) && cpu_has_misplaced(cpu, block));
 }
 
+/* Is an instruction in [BEGIN, END) hooked, such as one of other code that was there? */
+static bool
+has_hook(const struct cpu *cpu, uint64_t begin, uint64_t end)
+{
+	const struct engine_site *site = cpu->hooks.site;
+
+	for (size_t i = 0; i < cpu->hooks.count; i++, site++) {
+		if (site->va < end && site->last_va >= begin)
+			return true;
+	}
+	return false;
+}
+
 bool
 cpu_hook_sites(struct cpu *cpu, struct block *block)
 {
@@ -119,9 +132,12 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	while (first < last && !is_site(cpu, block, &block->insn[first]))
 		first++;
 	/*
-	 * All from the first to the last: see engine_hook().  The engine may have
-	 * translated a block with .wide before.
+	 * All from the first to the last, and from the begin if another is hooked there: see
+	 * engine_hook().  The engine may have translated a block with .wide before.
 	 */
+	if (last > 0 &&
+	    has_hook(cpu, block->va, block->va + block->insn[first].at))
+		first = 0;
 	if (last == 0 ||
 	    (!hook(cpu, block->va + block->insn[first].at,
 		 block->va + block->insn[last - 1].at) &&

@@ -23,6 +23,22 @@ branches_to_the_next_instruction_keep_their_bits(void **state)
 	guest_free(&guest);
 }
 
+/* CMP AL, C8H with AL 0: CF and AF. */
+static void
+hooks_of_older_code_do_not_change_flags(void **state)
+{
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("leftover", &options, &guest);
+	guest_assert_exit(&guest);
+	assert_int_equal(guest_record_count(&guest, 0), 1);
+	assert_int_equal(guest_record(&guest, 0, 0).vector, 14);
+	assert_int_equal(guest_record(&guest, 0, 0).rflags & 0x8d5, 0x11);
+	guest_free(&guest);
+}
+
 static void
 changed_code_is_seen_at_once(void **state)
 {
@@ -201,6 +217,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    branches_to_the_next_instruction_keep_their_bits),
+		cmocka_unit_test(hooks_of_older_code_do_not_change_flags),
 		cmocka_unit_test(changed_code_is_seen_at_once),
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
 		cmocka_unit_test(control_registers_take_what_the_processor_has),
