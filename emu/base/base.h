@@ -51,6 +51,8 @@ enum fault {
 	FAULT_GP, /* #GP(0) */
 	FAULT_SS, /* #SS(0) */
 	FAULT_PF, /* #PF */
+	FAULT_MF, /* #MF */
+	FAULT_XM, /* #XM */
 };
 
 /*

@@ -66,15 +66,21 @@ fail_selector(uint8_t vector, uint64_t error, struct exception *exception)
 	return false;
 }
 
+static bool
+is_software(enum delivery kind)
+{
+	return kind == DELIVER_SOFTWARE || kind == DELIVER_INT1;
+}
+
 /*
  * SDM vol. 3, 6.13 "Error Code": the vector, IDT, and EXT unless an instruction
- * asked for it.
+ * asked for it.  INT1 is subject to no check of DPL (vol. 2, "INT n/INTO/INT3/INT1").
  */
 static bool
 read_gate(struct cpu *cpu, uint8_t vector, enum delivery kind,
     struct gate *gate, struct exception *exception)
 {
-	uint64_t ext = kind == DELIVER_SOFTWARE ? 0 : 1;
+	uint64_t ext = is_software(kind) ? 0 : 1;
 	uint64_t error = vector * UINT64_C(8) + 2 + ext;
 	uint64_t base, word[2];
 	struct gva bad;
@@ -159,6 +165,7 @@ pt_kind(enum delivery kind)
 {
 	switch (kind) {
 	case DELIVER_SOFTWARE:
+	case DELIVER_INT1:
 		return PT_TRANSFER_INT_SW;
 	case DELIVER_FAULT:
 		return PT_TRANSFER_EXCEPTION;
@@ -282,7 +289,7 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 		}
 		cpu_emit(cpu, EVENT_EXCEPTION, vector, rip, error);
 	}
-	if (kind == DELIVER_SOFTWARE)
+	if (is_software(kind))
 		retire_software(cpu, from);
 	if (cpu->exec_log != NULL)
 		exec_log_event(cpu->exec_log, vector, rip);
@@ -519,6 +526,8 @@ cpu_raise(struct cpu *cpu, enum fault fault, uint64_t rip, uint64_t va)
 		[FAULT_GP] = VECTOR_GP,
 		[FAULT_SS] = VECTOR_SS,
 		[FAULT_PF] = VECTOR_PF,
+		[FAULT_MF] = 16,
+		[FAULT_XM] = 19,
 	};
 	uint64_t error = 0;
 

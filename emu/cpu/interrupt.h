@@ -70,9 +70,10 @@ void cpu_end_handler(struct cpu *cpu);
 enum delivery {
 	DELIVER_INTERRUPT, /* INTR, NMI */
 	DELIVER_SOFTWARE,  /* INT n */
+	DELIVER_INT1,      /* the same, whatever the gate's DPL */
 	DELIVER_FAULT,
 };
-/* RIP is pushed; kind DELIVER_SOFTWARE also retires the instruction. */
+/* RIP is pushed; kinds DELIVER_SOFTWARE and _INT1 also retire the instruction. */
 void cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind,
     uint64_t error, uint64_t rip);
 /* The engine has stopped with an exception. */

@@ -194,7 +194,7 @@ make_hard(struct make *make, unsigned soft)
 	unit_add(make, stores[form], lengths[form]);
 }
 
-/* Loads MXCSR: rounding, DAZ, FTZ, and flags that are up. */
+/* Loads MXCSR: rounding, DAZ, FTZ, exceptions that are not masked, a reserved bit. */
 static void
 make_mxcsr(struct make *make)
 {
@@ -205,6 +205,10 @@ make_mxcsr(struct make *make)
 		value |= 0x8000;
 	if (chance(make, 20))
 		value |= 0x0040;
+	if (chance(make, 30))
+		value &= ~(below(make, 64) << 7);
+	if (chance(make, 3))
+		value |= 0x10000;
 	memcpy(code + 3, &value, 4);
 	unit_add_mov(make, RSP, RSP_MIDDLE);
 	unit_add(make, code, 7);
@@ -222,6 +226,10 @@ make_x87(struct make *make)
 	if (chance(make, 30))
 		control = (uint16_t)((control & ~0x300) |
 		    (chance(make, 50) ? 0x200 : 0));
+	if (chance(make, 30)) {
+		control &= (uint16_t)~below(make, 64);
+		make->x87_unmasked = true;
+	}
 	memcpy(word + 4, &control, 2);
 	unit_add_mov(make, RSP, RSP_MIDDLE);
 	unit_add(make, "\xdb\xe3", 2);

@@ -19,6 +19,7 @@ struct make {
 	unsigned what;
 	struct sequence *sequence;
 	struct unit *unit;
+	bool x87_unmasked; /* an x87 exception may be pending */
 };
 
 static inline unsigned

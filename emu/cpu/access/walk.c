@@ -145,7 +145,7 @@ walk_access(const struct walk_space *space, struct gva va, size_t count,
 	size_t length[2] = { span(va.u, count), 0 };
 	struct walk walk;
 
-	TZ_ASSERT(count > 0 && count <= 128);
+	TZ_ASSERT(count > 0 && count <= 512);
 	length[1] = count - length[0];
 	*bytes = (struct walk_bytes){ .split = length[0] };
 	for (unsigned i = 0; i < 2 && length[i] > 0; i++) {

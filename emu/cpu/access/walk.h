@@ -55,7 +55,7 @@ enum walk_end {
 };
 
 /*
- * Finds COUNT bytes at VA, at most 128, checks the access and sets the accessed and
+ * Finds COUNT bytes at VA, at most 512, checks the access and sets the accessed and
  * dirty flags.  Nothing changes unless it returns WALK_DONE.
  */
 enum walk_end walk_access(const struct walk_space *space, struct gva va,

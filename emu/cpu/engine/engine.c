@@ -11,6 +11,8 @@
 #define CR0_BOOT                  0x80010033u /* PG WP NE ET MP PE */
 #define FCW_INIT                  0x37fu
 #define MXCSR_INIT                0x1f80u
+#define X87_EXCEPTIONS            0x3fu
+#define X87_ES_B                  0x8080u
 #define CR4_BOOT                  0x620u /* PAE OSFXSR OSXMMEXCPT */
 #define MMIO_BYTES                0x1000
 
@@ -294,6 +296,18 @@ engine_get_fx(struct engine *engine, uint8_t image[ENGINE_FX_BYTES])
 		memcpy(image + 160 + 16 * i, state->vector[i], 16);
 }
 
+/*
+ * STATUS with ES and B as processors load it: set if an exception is flagged that CONTROL
+ * does not mask (SDM vol. 1, 8.1.3.3 "x87 FPU Floating-Point Exception Flags").
+ */
+static uint16_t
+summarized(uint16_t status, uint16_t control)
+{
+	uint32_t flagged = status & ~(uint32_t)control & X87_EXCEPTIONS;
+
+	return (uint16_t)((status & ~X87_ES_B) | (flagged != 0 ? X87_ES_B : 0));
+}
+
 void
 engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES])
 {
@@ -302,6 +316,7 @@ engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES])
 	read_program(engine);
 	memcpy(&state->fpcw, image, 2);
 	memcpy(&state->fpsw, image + 2, 2);
+	state->fpsw = summarized(state->fpsw, state->fpcw);
 	memcpy(&state->mxcsr, image + 24, 4);
 	state->fptag = 0;
 	for (int i = 0; i < X87_REGS; i++) {

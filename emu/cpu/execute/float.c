@@ -6,24 +6,30 @@
  * pointers and the opcode of the last x87 instruction are 0, and instructions whose
  * result is an approximation (RCPPS, FSIN and others) are not executed here.
  */
+#define _GNU_SOURCE /* the registers of a signal's context */
 #include "emu/cpu/state.h"
 
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <ucontext.h>
 
-#define CR0_EM       TZ_BIT(2)
-#define CR0_TS       TZ_BIT(3)
-#define CR4_OSFXSR   TZ_BIT(9)
-#define RFLAGS_ARITH UINT64_C(0x8d5)
-#define CODE_BYTES   4096
-#define OPERAND_MAX  128
-#define OPCODE_RET   0xc3
+#define CR0_EM         TZ_BIT(2)
+#define CR0_TS         TZ_BIT(3)
+#define CR0_NE         TZ_BIT(5)
+#define CR4_OSFXSR     TZ_BIT(9)
+#define CR4_OSXMMEXCPT TZ_BIT(10)
+#define RFLAGS_ARITH   UINT64_C(0x8d5)
+#define CODE_BYTES     4096
+#define OPERAND_MAX    ENGINE_FX_BYTES
+#define OPCODE_RET     0xc3
 
 /* In an FXSAVE image. */
-#define FX_CONTROL       0
 #define FX_STATUS        2
 #define FX_MXCSR         24
+#define FX_ALIGN         16
 #define EXCEPTIONS       0x3fu
+#define MXCSR_MASK       0xffffu
 #define MXCSR_MASK_SHIFT 7
 #define STATUS_ES        0x80u
 #define STATUS_C0_C2_C3  0x4500u
@@ -35,6 +41,7 @@ struct host_call {
 	uint8_t operand[OPERAND_MAX];
 	uint64_t rax, rcx, rflags;
 	const uint8_t *code;
+	bool raised; /* a SIMD floating-point exception */
 } __attribute__((aligned(64)));
 
 #ifdef __x86_64__
@@ -117,68 +124,96 @@ get_word(const uint8_t *fx, unsigned at)
 	return value;
 }
 
-static void
-set_masks(uint8_t *fx, uint16_t control, uint32_t mxcsr)
-{
-	memcpy(fx + FX_CONTROL, &control, sizeof(control));
-	memcpy(fx + FX_MXCSR, &mxcsr, sizeof(mxcsr));
-}
-
-/* True if an exception flag was raised that was clear and not masked. */
 static bool
-has_raised(const uint8_t *old, const uint8_t *now)
+has_unmasked(uint32_t mxcsr)
 {
-	uint32_t x87 = (uint32_t)get_word(now, FX_STATUS) &
-	    ~(uint32_t)get_word(old, FX_STATUS) &
-	    ~(uint32_t)get_word(old, FX_CONTROL);
-	uint32_t sse = get_mxcsr(now) & ~get_mxcsr(old) &
-	    ~(get_mxcsr(old) >> MXCSR_MASK_SHIFT);
-
-	return (x87 & EXCEPTIONS) != 0 || (sse & EXCEPTIONS) != 0;
+	return (~mxcsr >> MXCSR_MASK_SHIFT & EXCEPTIONS) != 0;
 }
 
 /*
- * The host's CPU runs INSN, with RAX as the operand's address if it has one, and
- * with all exceptions masked, because they would be raised in topaz itself.  False:
- * an exception was raised.
+ * A SIMD floating-point exception of the guest's instruction, raised by the host's CPU: the
+ * instruction is left, and the state is as the exception found it.  RDI still has the call.
  */
-static bool
+static void
+leave_insn(int signal, siginfo_t *info, void *context)
+{
+	greg_t *reg = ((ucontext_t *)context)->uc_mcontext.gregs;
+	struct host_call *call = (struct host_call *)reg[REG_RDI];
+
+	(void)signal;
+	(void)info;
+	call->raised = true;
+	memcpy(&reg[REG_RIP], (const void *)reg[REG_RSP], sizeof(greg_t));
+	reg[REG_RSP] += (greg_t)sizeof(greg_t);
+}
+
+static void
+call_host_unmasked(struct host_call *call)
+{
+	struct sigaction ours = { .sa_sigaction = leave_insn,
+		.sa_flags = SA_SIGINFO };
+	struct sigaction before;
+
+	sigemptyset(&ours.sa_mask);
+	TZ_ASSERT(sigaction(SIGFPE, &ours, &before) == 0);
+	call_host(call);
+	TZ_ASSERT(sigaction(SIGFPE, &before, NULL) == 0);
+}
+
+/*
+ * The host's CPU runs INSN, with RAX as the operand's address if it has one.  An x87
+ * exception that is not masked is pending after it, and disturbs nobody: what runs until the
+ * host's state is back does not wait for it.
+ */
+static enum fault
 run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 {
-	uint8_t old[ENGINE_FX_BYTES];
 	uint16_t status;
 
-	memcpy(old, call->fx, sizeof(old));
-	if (!insn->control)
-		set_masks(call->fx, get_word(old, FX_CONTROL) | EXCEPTIONS,
-		    get_mxcsr(old) | EXCEPTIONS << MXCSR_MASK_SHIFT);
 	memcpy(cpu->trap.float_code, insn->code, insn->length);
 	cpu->trap.float_code[insn->length] = OPCODE_RET;
 	call->code = cpu->trap.float_code;
+	call->raised = false;
 	if (insn->memory)
 		call->rax = (uint64_t)(uintptr_t)call->operand;
-	call_host(call);
-	if (!insn->control) {
-		if (has_raised(old, call->fx))
-			return false;
-		set_masks(call->fx, get_word(old, FX_CONTROL),
-		    (get_mxcsr(old) & ~EXCEPTIONS) |
-			(get_mxcsr(call->fx) & EXCEPTIONS));
-	}
+	if (insn->simd && has_unmasked(get_mxcsr(call->fx)))
+		call_host_unmasked(call);
+	else
+		call_host(call);
+	if (call->raised)
+		return engine_get(cpu->active, ENGINE_CR4) & CR4_OSXMMEXCPT
+		    ? FAULT_XM
+		    : FAULT_UD;
 	status = get_word(call->fx, FX_STATUS);
 	if (!insn->codes)
 		status &= (uint16_t)~STATUS_C0_C2_C3;
 	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
-	return true;
+	return FAULT_NONE;
 }
 
-/* SDM vol. 1, 8.7 "Handling x87 FPU Exceptions in Software": not modelled. */
+/* SDM vol. 1, 8.7 "Handling x87 FPU Exceptions in Software". */
 static enum fault
-refuse(struct cpu *cpu)
+raise_pending(struct cpu *cpu)
 {
+	if (engine_get(cpu->active, ENGINE_CR0) & CR0_NE)
+		return FAULT_MF;
 	cpu_end_run(cpu, CPU_OVER_UNMODELLED,
-	    "floating-point exception that is not masked, at 0x%llx",
+	    "x87 exception that is not masked, without CR0.NE, at 0x%llx",
 	    (unsigned long long)cpu->trap.rip);
+	return FAULT_NONE;
+}
+
+/* SDM vol. 2, "LDMXCSR" and "FXRSTOR": reserved bits of MXCSR are #GP(0). */
+static enum fault
+load(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
+{
+	if (insn->loads_fx)
+		memcpy(call->fx, call->operand, ENGINE_FX_BYTES);
+	else
+		memcpy(call->fx + FX_MXCSR, call->operand, sizeof(uint32_t));
+	if (get_mxcsr(call->fx) & ~MXCSR_MASK)
+		return FAULT_GP;
+	engine_set_fx(cpu->active, call->fx);
 	return FAULT_NONE;
 }
 
@@ -218,23 +253,30 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	if (fault != FAULT_NONE)
 		return fault;
 	engine_get_fx(cpu->active, call.fx);
-	if (get_word(call.fx, FX_STATUS) & STATUS_ES)
-		return refuse(cpu);
+	if (insn.waits && (get_word(call.fx, FX_STATUS) & STATUS_ES))
+		return raise_pending(cpu);
 	cpu_read_regs(cpu, &regs);
 	if (insn.memory) {
 		TZ_ASSERT(insn_memory_operand(
 		    code, length, cpu->trap.rip, &regs, &memory));
 		TZ_ASSERT(memory.bytes <= OPERAND_MAX);
+		if (insn.loads_fx && memory.va % FX_ALIGN != 0)
+			return memory.stack ? FAULT_SS : FAULT_GP;
 		fault = cpu_access_ram(cpu, &memory, &bytes, fault_va);
 		if (fault != FAULT_NONE || cpu->stop.over)
 			return fault;
 		cpu_load_operand(&bytes, call.operand, memory.bytes);
 	}
+	if (insn.loads_mxcsr || insn.loads_fx)
+		return load(cpu, &insn, &call);
 	call.rax = regs.gpr[ENGINE_RAX];
 	call.rcx = insn.gpr >= 0 ? regs.gpr[insn.gpr] : 0;
 	call.rflags = (regs.rflags & RFLAGS_ARITH) | 2;
-	if (!run(cpu, &insn, &call))
-		return refuse(cpu);
+	fault = run(cpu, &insn, &call);
+	if (fault != FAULT_NONE) {
+		engine_set_fx(cpu->active, call.fx);
+		return fault;
+	}
 	if (insn.memory && memory.written)
 		cpu_store_operand(&bytes, call.operand, memory.bytes);
 	set_registers(cpu, &insn, &call, &regs);

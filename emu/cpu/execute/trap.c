@@ -371,6 +371,11 @@ cpu_trap(struct cpu *cpu)
 	if (reaches_trace_state(cpu))
 		cpu_log_wake(cpu);
 	cpu_audit_trap(cpu, &uses);
+	if (cpu->trap.insn.class == INSN_INT1) {
+		cpu_deliver(cpu, VECTOR_DB, DELIVER_INT1, 0,
+		    rip + cpu->trap.insn.length);
+		return;
+	}
 	fault = execute(cpu, &fault_va);
 	if (cpu->stop.over)
 		return;

@@ -62,7 +62,8 @@ enum insn_class {
 	INSN_FLOAT,         /* x87, MMX, and SSE floating-point arithmetic */
 	INSN_MOV_DR,        /* MOV to and from a debug register */
 	INSN_MOV_CR8,
-	INSN_MOV_CR,     /* MOV to CR0 and CR4 */
+	INSN_MOV_CR, /* MOV to CR0 and CR4 */
+	INSN_INT1,
 	INSN_BREAKPOINT, /* no instruction: #DB in place of one */
 	INSN_CLI,        /* runs on the engine unless Event Trace exists */
 	INSN_ABSENT,     /* from an extension that no profile announces:
@@ -220,8 +221,11 @@ struct insn_float {
 	int gpr;     /* register whose value RCX holds; -1: none */
 	bool memory; /* see insn_memory_operand() */
 	bool x87, sse;
-	bool codes;   /* it defines C0, C2 and C3, or does not change them */
-	bool control; /* it reads or writes the x87 control word */
+	bool waits; /* x87 or MMX: #MF where an x87 exception is pending */
+	bool simd;  /* it raises SIMD floating-point exceptions */
+	bool loads_mxcsr; /* LDMXCSR */
+	bool loads_fx;    /* FXRSTOR */
+	bool codes; /* it defines C0, C2 and C3, or does not change them */
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
 

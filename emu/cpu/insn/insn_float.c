@@ -107,12 +107,25 @@ is_mmx(const struct decoded *d)
 	return d->insn.mnemonic == ZYDIS_MNEMONIC_EMMS;
 }
 
+static bool
+is_x87(const struct decoded *d)
+{
+	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
+	    d->insn.mnemonic == ZYDIS_MNEMONIC_FISTTP;
+}
+
+static bool
+is_fxrstor(const struct decoded *d)
+{
+	return d->insn.mnemonic == ZYDIS_MNEMONIC_FXRSTOR ||
+	    d->insn.mnemonic == ZYDIS_MNEMONIC_FXRSTOR64;
+}
+
 bool
 insn_zydis_is_float(const struct decoded *d)
 {
-	return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
-	    d->insn.mnemonic == ZYDIS_MNEMONIC_FISTTP || is_mmx(d) ||
-	    is_sse_arithmetic(d);
+	return is_x87(d) || is_mmx(d) || is_sse_arithmetic(d) ||
+	    d->insn.mnemonic == ZYDIS_MNEMONIC_LDMXCSR || is_fxrstor(d);
 }
 
 /*
@@ -152,20 +165,23 @@ has_codes(const struct decoded *d)
 	}
 }
 
+/* SDM vol. 1, 8.3.11 "Waiting vs. Non-waiting Instructions". */
 static bool
-has_control(const struct decoded *d)
+waits(const struct decoded *d)
 {
 	switch ((int)d->insn.mnemonic) {
-	case ZYDIS_MNEMONIC_FLDCW:
-	case ZYDIS_MNEMONIC_FLDENV:
+	case ZYDIS_MNEMONIC_FNCLEX:
 	case ZYDIS_MNEMONIC_FNINIT:
 	case ZYDIS_MNEMONIC_FNSAVE:
 	case ZYDIS_MNEMONIC_FNSTCW:
 	case ZYDIS_MNEMONIC_FNSTENV:
-	case ZYDIS_MNEMONIC_FRSTOR:
-		return true;
-	default:
+	case ZYDIS_MNEMONIC_FNSTSW:
+	case ZYDIS_MNEMONIC_FENI8087_NOP:
+	case ZYDIS_MNEMONIC_FDISI8087_NOP:
+	case ZYDIS_MNEMONIC_FSETPM287_NOP:
 		return false;
+	default:
+		return is_x87(d) || is_mmx(d);
 	}
 }
 
@@ -252,11 +268,13 @@ insn_float(const uint8_t *bytes, size_t count, struct insn_float *out)
 	TZ_ASSERT(insn_zydis_is_float(&d));
 	*out = (struct insn_float){
 		.gpr = -1,
-		.x87 = d.insn.meta.isa_ext == ZYDIS_ISA_EXT_X87 ||
-		    d.insn.mnemonic == ZYDIS_MNEMONIC_FISTTP,
-		.sse = is_sse_arithmetic(&d) && !is_mmx(&d),
+		.x87 = is_x87(&d) || is_fxrstor(&d),
+		.sse = !is_x87(&d) && !is_mmx(&d) && !is_fxrstor(&d),
+		.waits = waits(&d),
+		.simd = is_sse_arithmetic(&d),
+		.loads_mxcsr = d.insn.mnemonic == ZYDIS_MNEMONIC_LDMXCSR,
+		.loads_fx = is_fxrstor(&d),
 		.codes = has_codes(&d),
-		.control = has_control(&d),
 	};
 	rewrite(&d, bytes, out);
 }

@@ -103,6 +103,26 @@ all_ways_of_running_record_the_same(void **state)
 	guest_free(&guest);
 }
 
+/* SDM vol. 2, "INT n/INTO/INT3/INT1": #DB behind it, without a check of the gate's DPL. */
+static void
+int1_is_a_debug_trap_in_both_rings(void **state)
+{
+	static const uint64_t vectors[] = { 1, 1, 0x30 };
+	/* retired.h does not tell it from a trap after an instruction. */
+	struct guest_options options = { .no_decode = true };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("int1", &options, &guest);
+	guest_assert_exit(&guest);
+	assert_int_equal(guest_record_count(&guest, 0), 3);
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(guest_record(&guest, 0, i).vector, vectors[i]);
+	assert_int_equal(
+	    guest_record(&guest, 0, 1).rip + 2, guest_record(&guest, 0, 2).rip);
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -111,6 +131,7 @@ main(int argc, char **argv)
 		    every_exception_is_reported_as_the_hardware_does),
 		cmocka_unit_test(a_round_leaves_nothing_behind),
 		cmocka_unit_test(all_ways_of_running_record_the_same),
+		cmocka_unit_test(int1_is_a_debug_trap_in_both_rings),
 	};
 
 	guest_set_dir(argc == 2 ? argv[1] : ".");
