@@ -95,13 +95,19 @@ record one "cpu0=/tmp/c0 thread0=/tmp/s0 thread1=/tmp/t0 thread2=/tmp/u0"
 says one '^  bytes *8192 written = 8192 reported'
 says one '^MATCH$'
 
-# With a counter of perf's active, whose handler clears all bits of GLOBAL_STATUS.
+# With a counter of perf's active, whose handler clears all bits of GLOBAL_STATUS; and an owner that is killed.
 cat >script <<-'END'
 	set -e
 	insmod /insntrace.ko
 	/insntrace -t -b 16384 -o /tmp/t /prog
 	/insntrace -t -o /tmp/u /prog
 	/insntrace -t -o /tmp/v /prog
+	/insntrace -o /tmp/k sleep 1000 &
+	sleep 0.02
+	rmmod insntrace && exit 9
+	kill -9 $!
+	wait $! || true
+	rmmod insntrace
 	printf Z | dd of=/tmp/u0 bs=1 seek=1000 conv=notrunc
 	tail -c +2 /tmp/v0 >/tmp/w0
 END
@@ -112,13 +118,14 @@ says watched '^FINDING  thread1.pt: its first [0-9]* bytes are not .*: byte 1000
 says watched '^FINDING  thread2: 1 bytes never reported'
 says watched '^MISMATCH$'
 
-# Two CPUs of two kinds: a thread that goes to and fro.
+# Two CPUs of two kinds: a thread that goes to and fro; a CPU that goes offline.
 cat >script <<-'END'
 	set -e
 	echo 0 >/proc/sys/kernel/nmi_watchdog
 	insmod /insntrace.ko
 	/insntrace -t -b 16384 -o /tmp/t /prog
-	/insntrace -k -o /tmp/c /prog
+	/insntrace -k -o /tmp/c sh -c 'echo 0 >/sys/devices/system/cpu/cpu1/online; /prog' >/tmp/said
+	grep -q '^tracing had stopped' /tmp/said
 	rmmod insntrace
 END
 record two "thread0=/tmp/t0 cpu0=/tmp/c0 cpu1=/tmp/c1" --cpus 2 --profile alderlake-p,alderlake-e
