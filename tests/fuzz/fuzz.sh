@@ -28,7 +28,7 @@ parsers)
 	sources="$machine $(find traces -name '*.c' | sort) $(find harness/manifest harness/check -name "*.c" | sort)
 	    harness/explore/runner/schedule.c harness/finding/finding.c
 	    harness/report/baseline.c harness/report/common.c
-	    harness/report/json.c harness/report/replay.c harness/cmd/trace/reencode_text.c
+	    harness/report/json.c harness/report/replay.c harness/cmd/reencode/reencode_text.c
 	    harness/host/input.c harness/host/shell.c harness/host/terminal.c harness/host/folder/tree.c"
 	libs="$libs -lipt -lzstd -ljansson -lcyaml -lyaml -lZydis -lZycore -lunicorn"
 	;;

@@ -3,7 +3,7 @@
  * or a message. Method: files and lines out of the input's bytes; what
  * an option's text gave is written and read again, and must be the same.
  */
-#include "harness/cmd/trace/reencode_text.h"
+#include "harness/cmd/reencode/reencode_text.h"
 #include "tests/fuzz/parsers/parsers.h"
 #include "traces/memory/memory_image.h"
 #include "traces/reencode/reencode.h"

@@ -2,8 +2,8 @@
  * Parsers for the option values of topaz reencode.  Each function returns NULL, or a
  * static string: the reason why TEXT is refused.  Then no result was changed.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_REENCODE_TEXT_H
-#define TOPAZ_HARNESS_CMD_TRACE_REENCODE_TEXT_H
+#ifndef TOPAZ_HARNESS_CMD_REENCODE_REENCODE_TEXT_H
+#define TOPAZ_HARNESS_CMD_REENCODE_REENCODE_TEXT_H
 
 #include "traces/decode/decode.h"
 

@@ -2,8 +2,8 @@
  * The options of the commands that boot a stock Linux kernel and run something in it, as
  * argp children.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_GUEST_OPTIONS_H
-#define TOPAZ_HARNESS_CMD_TRACE_GUEST_OPTIONS_H
+#ifndef TOPAZ_HARNESS_CMD_GUEST_GUEST_OPTIONS_H
+#define TOPAZ_HARNESS_CMD_GUEST_GUEST_OPTIONS_H
 
 #include <argp.h>
 

@@ -7,9 +7,9 @@
 #include <sys/resource.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/trace/reencode_one.h"
-#include "harness/cmd/trace/reencode_options.h"
-#include "harness/cmd/trace/reencode_perf.h"
+#include "harness/cmd/reencode/reencode_one.h"
+#include "harness/cmd/reencode/reencode_options.h"
+#include "harness/cmd/reencode/reencode_perf.h"
 #include "traces/bundle/bundle.h"
 #include "traces/reencode/input/settings.h"
 

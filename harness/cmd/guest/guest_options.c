@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/guest_options.h"
+#include "harness/cmd/guest/guest_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>

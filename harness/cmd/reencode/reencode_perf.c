@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/reencode_perf.h"
+#include "harness/cmd/reencode/reencode_perf.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -8,7 +8,7 @@
 
 #include "emu/base/rtit.h"
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/trace/reencode_one.h"
+#include "harness/cmd/reencode/reencode_one.h"
 #include "traces/memory/perf_memory.h"
 #include "traces/perf_data/perf_intel_pt.h"
 

@@ -2,8 +2,8 @@
  * Runs a guest of harness/boot for a command: its script's output goes to standard output,
  * a bad end to standard error.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_GUEST_RUN_H
-#define TOPAZ_HARNESS_CMD_TRACE_GUEST_RUN_H
+#ifndef TOPAZ_HARNESS_CMD_GUEST_GUEST_RUN_H
+#define TOPAZ_HARNESS_CMD_GUEST_GUEST_RUN_H
 
 #include "harness/boot/linux_guest.h"
 

@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/boot_console.h"
+#include "harness/cmd/guest/boot_console.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,8 +1,8 @@
 /*
  * One trace of topaz reencode, re-encoded and printed.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_REENCODE_ONE_H
-#define TOPAZ_HARNESS_CMD_TRACE_REENCODE_ONE_H
+#ifndef TOPAZ_HARNESS_CMD_REENCODE_REENCODE_ONE_H
+#define TOPAZ_HARNESS_CMD_REENCODE_REENCODE_ONE_H
 
 #include "traces/reencode/reencode.h"
 

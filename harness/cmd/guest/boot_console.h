@@ -5,8 +5,8 @@
  * of standard input is read first.  A line of it is typed whenever the guest waits, and then
  * Ctrl-D again and again: the same text gives the same run.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_BOOT_CONSOLE_H
-#define TOPAZ_HARNESS_CMD_TRACE_BOOT_CONSOLE_H
+#ifndef TOPAZ_HARNESS_CMD_GUEST_BOOT_CONSOLE_H
+#define TOPAZ_HARNESS_CMD_GUEST_BOOT_CONSOLE_H
 
 #include "harness/boot/linux_guest.h"
 

@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/reencode_text.h"
+#include "harness/cmd/reencode/reencode_text.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -6,9 +6,9 @@
 
 #include "harness/boot/linux_guest.h"
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/trace/boot_console.h"
-#include "harness/cmd/trace/guest_options.h"
-#include "harness/cmd/trace/guest_run.h"
+#include "harness/cmd/guest/boot_console.h"
+#include "harness/cmd/guest/guest_options.h"
+#include "harness/cmd/guest/guest_run.h"
 #include "harness/host/folder/output.h"
 #include "harness/host/raw.h"
 #include "harness/host/stop.h"

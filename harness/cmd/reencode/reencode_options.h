@@ -1,8 +1,8 @@
 /*
  * The options of topaz reencode.
  */
-#ifndef TOPAZ_HARNESS_CMD_TRACE_REENCODE_OPTIONS_H
-#define TOPAZ_HARNESS_CMD_TRACE_REENCODE_OPTIONS_H
+#ifndef TOPAZ_HARNESS_CMD_REENCODE_REENCODE_OPTIONS_H
+#define TOPAZ_HARNESS_CMD_REENCODE_REENCODE_OPTIONS_H
 
 #include "traces/reencode/reencode.h"
 

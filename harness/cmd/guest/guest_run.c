@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/guest_run.h"
+#include "harness/cmd/guest/guest_run.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,11 +1,11 @@
-#include "harness/cmd/trace/reencode_options.h"
+#include "harness/cmd/reencode/reencode_options.h"
 
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "harness/cmd/cmd.h"
-#include "harness/cmd/trace/reencode_text.h"
+#include "harness/cmd/reencode/reencode_text.h"
 #include "traces/perf_data/perf_file.h"
 
 enum {

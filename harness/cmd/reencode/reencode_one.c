@@ -1,4 +1,4 @@
-#include "harness/cmd/trace/reencode_one.h"
+#include "harness/cmd/reencode/reencode_one.h"
 
 #include <stdio.h>
 #include <stdlib.h>
