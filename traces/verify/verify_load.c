@@ -155,6 +155,10 @@ verify_open_perf_data(struct verify_work *work)
 	const char *other = work->options->perf_data;
 	char path[4096];
 
+	if (!work->bundle->has_perf_data && other != NULL)
+		return tz_error(work->err, TZ_EUSAGE,
+		    "%s: the bundle has no perf.data that it could replace",
+		    other);
 	if (!work->bundle->has_perf_data)
 		return 0;
 	snprintf(path, sizeof(path), "%s%s",

@@ -215,6 +215,7 @@ expect 2 "other:1: CPU 3 has no trace" 1 verify bundle --decoded other
 expect 2 "--format lisp: perf, ptxed or plain" 1 verify bundle --decoded plain --format lisp
 expect 2 "are for --decoded" 0 verify bundle --cpu 0
 expect 2 "do not go with --decoded" 0 verify bundle --decoded plain --json
+expect 2 "the bundle has no perf.data that it could replace" 1 verify bundle --perf-data perf.data
 expect 2 "perf.data: exists" 1 export bundle --perf-data
 expect 0 "perf.data: " 0 export bundle --perf-data -o perf.data
 expect 2 "in which form" 0 export bundle
