@@ -14,57 +14,9 @@
 #include <linux/version.h>
 
 #include "driver/insntrace/core/services.h"
+#include "driver/insntrace/core/session/command.h"
 #include "driver/insntrace/core/session/session.h"
 #include "driver/insntrace/linux/services.h"
-
-union args {
-	struct insntrace_allocation allocation;
-	struct insntrace_buffer buffer;
-	struct insntrace_buffer_state state;
-	struct insntrace_chunk chunk;
-	struct insntrace_thread thread;
-};
-
-struct command {
-	enum op op;
-	size_t bytes; /* of the argument */
-	bool answers; /* the argument is written back */
-};
-
-#define FIRST_COMMAND INSNTRACE_INITIALIZE
-#define COMMAND(number, op, argument, answers) \
- [INSNTRACE_##number - FIRST_COMMAND] = { OP_##op, argument, answers }
-
-static const struct command commands[] = {
-	COMMAND(
-	    INITIALIZE, INITIALIZE, sizeof(struct insntrace_allocation), false),
-	COMMAND(TERMINATE, TERMINATE, 0, false),
-	COMMAND(GET_ALLOCATION, GET_ALLOCATION,
-	    sizeof(struct insntrace_allocation), true),
-	COMMAND(ALLOCATE_BUFFER, ALLOCATE_BUFFER,
-	    sizeof(struct insntrace_buffer), true),
-	COMMAND(
-	    FREE_BUFFER, FREE_BUFFER, sizeof(struct insntrace_buffer), false),
-	COMMAND(GET_BUFFER_CONFIG, GET_BUFFER_CONFIG,
-	    sizeof(struct insntrace_buffer), true),
-	COMMAND(GET_BUFFER_STATE, GET_BUFFER_STATE,
-	    sizeof(struct insntrace_buffer_state), true),
-	COMMAND(GET_CHUNK, GET_CHUNK, sizeof(struct insntrace_chunk), true),
-	COMMAND(START, START, 0, false),
-	COMMAND(STOP, STOP, 0, false),
-	COMMAND(ASSIGN_THREAD_BUFFER, ASSIGN_THREAD,
-	    sizeof(struct insntrace_thread), false),
-	COMMAND(RELEASE_THREAD_BUFFER, RELEASE_THREAD,
-	    sizeof(struct insntrace_thread), false),
-};
-
-static const struct command *
-find_command(unsigned int number)
-{
-	unsigned int index = number - FIRST_COMMAND;
-
-	return index < ARRAY_SIZE(commands) ? &commands[index] : NULL;
-}
 
 static DEFINE_MUTEX(session_lock);       /* the core, and what follows */
 static const struct file *session_owner; /* called Initialize */
@@ -124,9 +76,9 @@ run_with_cpus(struct file *file, enum op op, void *args)
 static long
 device_ioctl(struct file *file, unsigned int number, unsigned long user_arg)
 {
-	const struct command *command = find_command(number);
+	const struct command *command = command_find(number);
 	void __user *user = (void __user *)user_arg;
-	union args args;
+	union command_args args;
 	int error;
 
 	if (command == NULL)

@@ -2,58 +2,10 @@
  * The module and its device: copies arguments in and out, serialises the
  * operations, and ends the session of a process that exits.
  */
+#include "driver/insntrace/core/session/command.h"
 #include "driver/insntrace/core/session/session.h"
 #include "harness/guest/kern.h"
 #include "harness/kpi/native/module.h"
-
-union args {
-	struct insntrace_allocation allocation;
-	struct insntrace_buffer buffer;
-	struct insntrace_buffer_state state;
-	struct insntrace_chunk chunk;
-	struct insntrace_thread thread;
-};
-
-struct command {
-	enum insntrace_command number;
-	enum op op;
-	size_t bytes; /* of the argument */
-	bool answers; /* the argument is written back */
-};
-
-static const struct command commands[] = {
-	{ INSNTRACE_INITIALIZE, OP_INITIALIZE,
-	    sizeof(struct insntrace_allocation), false },
-	{ INSNTRACE_TERMINATE, OP_TERMINATE, 0, false },
-	{ INSNTRACE_GET_ALLOCATION, OP_GET_ALLOCATION,
-	    sizeof(struct insntrace_allocation), true },
-	{ INSNTRACE_ALLOCATE_BUFFER, OP_ALLOCATE_BUFFER,
-	    sizeof(struct insntrace_buffer), true },
-	{ INSNTRACE_FREE_BUFFER, OP_FREE_BUFFER,
-	    sizeof(struct insntrace_buffer), false },
-	{ INSNTRACE_GET_BUFFER_CONFIG, OP_GET_BUFFER_CONFIG,
-	    sizeof(struct insntrace_buffer), true },
-	{ INSNTRACE_GET_BUFFER_STATE, OP_GET_BUFFER_STATE,
-	    sizeof(struct insntrace_buffer_state), true },
-	{ INSNTRACE_GET_CHUNK, OP_GET_CHUNK, sizeof(struct insntrace_chunk),
-	    true },
-	{ INSNTRACE_START, OP_START, 0, false },
-	{ INSNTRACE_STOP, OP_STOP, 0, false },
-	{ INSNTRACE_ASSIGN_THREAD_BUFFER, OP_ASSIGN_THREAD,
-	    sizeof(struct insntrace_thread), false },
-	{ INSNTRACE_RELEASE_THREAD_BUFFER, OP_RELEASE_THREAD,
-	    sizeof(struct insntrace_thread), false },
-};
-
-static const struct command *
-find_command(uint64_t number)
-{
-	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
-		if (commands[i].number == number)
-			return &commands[i];
-	}
-	return NULL;
-}
 
 /*
  * device_page takes this lock with a process's lock held, so it is never held
@@ -118,9 +70,9 @@ abandon(const struct process *owner)
 static int
 device_ioctl(struct device *device, uint64_t number, uint64_t user_arg)
 {
-	const struct command *command = find_command(number);
+	const struct command *command = command_find(number);
 	void *user = (void *)(uintptr_t)user_arg;
-	union args args;
+	union command_args args;
 	enum insntrace_status status;
 	int error = 0;
 

@@ -169,6 +169,13 @@ parse_one(int key, char *arg, struct argp_state *state)
 			    "it trace?");
 		if (input->stat != NULL && input->perf != NULL)
 			argp_error(state, "--perf or --stat, not both");
+		for (size_t i = 0; i < input->trace_count; i++)
+			if (!(input->trace[i].stream & EVENT_STREAM_THREAD) &&
+			    input->trace[i].stream >= options->cpu_count)
+				argp_error(state,
+				    "--trace cpu%u: the guest has %u CPUs",
+				    EVENT_STREAM_ID(input->trace[i].stream),
+				    options->cpu_count);
 		if (options->script == NULL && input->trace_count != 0)
 			argp_error(state,
 			    "--trace is for --run: the script writes the file");
@@ -366,29 +373,41 @@ print_summary(const struct record_run *run, int code)
 	    run->input->output);
 }
 
-/* What user space has of the trace: perf.data, or the files of --trace. */
+/* The file PATH that the guest's script has to have written; NULL: it has not. */
+static const struct window_file *
+require_file(const struct record_run *run, const char *path, int code,
+    struct tz_error *err)
+{
+	const struct window_file *file = find_file(run->guest, path);
+
+	if (file == NULL)
+		(void)tz_error(err, TZ_EUSAGE,
+		    "the guest has written no %s: its script ended with %d",
+		    path, code);
+	return file;
+}
+
+/* What user space has of the trace: the files of --trace, or perf.data. */
 static int
 add_trace(struct record_run *run, int code, struct tz_error *err)
 {
-	const struct trace_file *trace = run->input->trace;
-	size_t count = run->input->trace_count;
+	const struct record_input *input = run->input;
+	const struct window_file *file;
 
-	for (size_t i = 0; i < count || (i == 0 && count == 0); i++) {
-		const char *path = count != 0 ? trace[i].path : GUEST_FILE;
-		const struct window_file *file = find_file(run->guest, path);
-
+	for (size_t i = 0; i < input->trace_count; i++) {
+		file = require_file(run, input->trace[i].path, code, err);
 		if (file == NULL)
-			return tz_error(err, TZ_EUSAGE,
-			    "the guest has written no %s: its script ended "
-			    "with %d",
-			    path, code);
-		if (count != 0)
-			linux_record_trace(run->record, trace[i].stream,
-			    file->content.at, file->content.count);
-		else
-			linux_record_add(run->record, "perf.data",
-			    file->content.at, file->content.count);
+			return -TZ_EUSAGE;
+		linux_record_trace(run->record, input->trace[i].stream,
+		    file->content.at, file->content.count);
 	}
+	if (input->trace_count != 0)
+		return 0;
+	file = require_file(run, GUEST_FILE, code, err);
+	if (file == NULL)
+		return -TZ_EUSAGE;
+	linux_record_add(
+	    run->record, "perf.data", file->content.at, file->content.count);
 	return 0;
 }
 

@@ -19,6 +19,7 @@ echo true >script
 expect 2 "neither cpuN=/FILE nor threadN=/FILE" 0 record --run script --trace gpu0=/tmp/x
 expect 2 "neither cpuN=/FILE nor threadN=/FILE" 0 record --run script --trace cpu0=x
 expect 2 "neither cpuN=/FILE nor threadN=/FILE" 0 record --run script --trace cpu99=/x
+expect 2 "the guest has 2 CPUs" 0 record --run script --cpus 2 --trace cpu2=/tmp/x
 expect 2 "is for --run" 0 record --workload true --trace cpu0=/tmp/x
 bad_input=$bad
 
