@@ -25,8 +25,9 @@
 #include "harness/host/stop.h"
 #include "harness/report/report.h"
 
-#define BUDGET  600
-#define REPLAYS 20
+#define BUDGET      600
+#define RACE_BUDGET 1500 /* half of it: all placements of one switch */
+#define REPLAYS     20
 
 static const char *topaz; /* the program */
 static struct build_cache *build_cache;
@@ -60,9 +61,9 @@ close_all(void **state)
 }
 
 static void
-the_faults_that_were_put_in_are_found(void **state)
+the_masked_entry_is_found(void **state)
 {
-	bool pmi = false, freed = false;
+	bool masked = false;
 
 	(void)state;
 	for (size_t i = 0; i < found->finding_count; i++) {
@@ -70,12 +71,34 @@ the_faults_that_were_put_in_are_found(void **state)
 
 		print_message("%s (%s): %s\n", finding->message, finding->kinds,
 		    finding->token);
-		pmi |= strstr(finding->message, "LVT entry masked") != NULL;
+		masked |= strstr(finding->message, "LVT entry masked") != NULL;
+	}
+	assert_true(masked);
+}
+
+/* The race needs one switch, at few places: every place of one is tried. */
+static void
+the_race_is_found(void **state)
+{
+	struct campaign_options options = campaigns_options(RACE_BUDGET);
+	struct finding_summary *race;
+	bool exhaustive = false, freed = false;
+
+	(void)state;
+	options.subject = BROKEN_TWO_CPUS;
+	options.kinds = UINT32_C(1) << DEVIATION_SWITCH;
+	race = campaigns_run(build_cache, &options);
+	for (size_t i = 0; i < race->coverage_count; i++)
+		exhaustive |= strcmp(race->coverage[i].how, "exhaustive") == 0;
+	assert_true(exhaustive);
+	for (size_t i = 0; i < race->finding_count; i++) {
+		const struct finding *finding = &race->finding[i];
+
 		freed |= strcmp(finding->kinds, "cpu") == 0 &&
 		    strstr(finding->message, "use after free") != NULL;
 	}
-	assert_true(pmi);
 	assert_true(freed);
+	drop(race);
 }
 
 static void
@@ -568,7 +591,8 @@ int
 main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(the_faults_that_were_put_in_are_found),
+		cmocka_unit_test(the_masked_entry_is_found),
+		cmocka_unit_test(the_race_is_found),
 		cmocka_unit_test(jobs_do_not_matter),
 		cmocka_unit_test(shards_together_find_the_same),
 		cmocka_unit_test(a_second_time_is_the_same),
