@@ -8,6 +8,16 @@
 /* Output that was compared is kept up to so many bytes. */
 #define COMPARE_KEEP_BYTES (UINT64_C(1) << 20)
 
+const char *
+compare_form_name(enum compare_form form)
+{
+	static const char *const names[] = { [COMPARE_CANONICAL] = "canonical",
+		[COMPARE_STRICT] = "strict",
+		[COMPARE_BYTES] = "bytes" };
+
+	return names[form];
+}
+
 void
 compare_begin(struct compare *compare, enum compare_form form,
     const uint8_t *bytes, uint64_t count, uint64_t left_out)
@@ -173,6 +183,7 @@ compare_differ(struct compare *compare, bool ours)
 {
 	struct compare_difference *difference = &compare->difference;
 	const struct pkt *packet = &compare->ours.packet;
+	uint64_t kept = compare->own_count - packet->offset;
 
 	difference->found = true;
 	difference->offset = compare->theirs.packet.offset;
@@ -184,7 +195,10 @@ compare_differ(struct compare *compare, bool ours)
 	    (packet->kind == PKT_PAD);
 	difference->ours_bytes = packet->bytes;
 	difference->ours_offset = compare->boundary + packet->offset;
-	memcpy(difference->ours, compare->own + packet->offset, packet->bytes);
+	difference->ours_kept = kept < COMPARE_KEPT_BYTES ? kept
+							  : COMPARE_KEPT_BYTES;
+	memcpy(difference->ours, compare->own + packet->offset,
+	    (size_t)difference->ours_kept);
 }
 
 void

@@ -18,15 +18,19 @@ enum compare_form {
 	COMPARE_BYTES,  /* all bytes, at the same offsets */
 };
 
-#define COMPARE_PACKET_BYTES 16
+/* So much of the unit's output is kept from the packet that differs on. */
+#define COMPARE_KEPT_BYTES 128
 
 /* The first packet that differs. */
 struct compare_difference {
 	bool found;
 	uint64_t offset; /* in the trace, where it differs */
-	/* The unit's packet; .ours_bytes 0: it sends none. */
-	uint8_t ours[COMPARE_PACKET_BYTES];
-	uint64_t ours_bytes;
+	/*
+	 * The unit's packet, of .ours_bytes, 0: it sends none; up to .ours_kept what
+	 * it had sent after it.
+	 */
+	uint8_t ours[COMPARE_KEPT_BYTES];
+	uint64_t ours_bytes, ours_kept;
 	uint64_t ours_offset; /* as if equal up to there */
 	/* The packet that differs is a PSB, or PADs and the next packet is a PSB. */
 	bool theirs_psb, ours_psb;
@@ -62,6 +66,9 @@ struct compare {
 	bool failed; /* out of memory: nothing is compared any more */
 	struct compare_difference difference;
 };
+
+/* "canonical" ... */
+const char *compare_form_name(enum compare_form form);
 
 /*
  * LEFT_OUT: the set of kinds (enum pkt_kind) that the trace has and the unit cannot send.

@@ -7,6 +7,10 @@
 /* Bytes of trace that are replayed again to find PacketByteCnt. */
 #define REENCODE_WIDEN_BYTES (UINT64_C(8) << 20)
 
+/* Kinds that no PSB+ has. */
+#define REENCODE_NEVER_IN_PSB \
+ (PKT_BIT(TNT) | PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(BAD))
+
 /* Family and model of CPUID.1:EAX. */
 static unsigned
 reencode_model(uint32_t signature, unsigned *family)
@@ -195,6 +199,83 @@ reencode_needs_ranges(const struct search *search)
 	    result_reach(result) != UINT64_MAX;
 }
 
+/* A CYC is the time of the packet after it, which is the one that is wrong. */
+static uint64_t
+reencode_skip_cyc(const struct search *search, uint64_t offset)
+{
+	const struct replay_config *replay = &search->replay;
+	struct pkt_parser parser;
+	struct pkt packet;
+
+	pkt_begin(&parser, replay->bytes, replay->count, offset);
+	while (pkt_next_full(&parser, &packet) && packet.kind == PKT_CYC)
+		;
+	return packet.kind == PKT_BAD || packet.kind == PKT_CUT ? offset
+								: packet.offset;
+}
+
+/*
+ * At a PSB+ libipt stays before all of it: the packet there that is none, or that belongs
+ * behind PSBEND.
+ */
+static uint64_t
+reencode_skip_good(const struct search *search, uint64_t offset)
+{
+	const struct replay_config *replay = &search->replay;
+	const struct trace_stats *stats = &search->result->stats;
+	size_t psbs = trace_stats_psb_index(stats, offset + 1);
+	struct pkt_parser parser;
+	struct pkt packet;
+
+	if (psbs == 0)
+		return offset;
+	pkt_begin(
+	    &parser, replay->bytes, replay->count, stats->psb[psbs - 1].offset);
+	while (pkt_next(&parser, &packet) && parser.in_psb &&
+	    !pkt_is(&packet, REENCODE_NEVER_IN_PSB))
+		;
+	return pkt_is(&packet, REENCODE_NEVER_IN_PSB) && packet.offset > offset
+	    ? packet.offset
+	    : offset;
+}
+
+/* Where the trace is not equal: the packet, and what stands around it. */
+static void
+reencode_excerpt(struct search *search)
+{
+	struct reencode_result *result = search->result;
+	struct replay_result *replay = &result->replay;
+	struct replay_gap *gap;
+	struct excerpt_source source = {
+		.stats = &result->stats,
+		.bytes = search->replay.bytes,
+		.count = result->bytes,
+		.decode = &search->replay.decode,
+		.image = search->replay.image,
+	};
+
+	switch (result_verdict(result)) {
+	case RESULT_EQUAL:
+	case RESULT_NOTHING:
+		return;
+	case RESULT_DIFFERS:
+		source.difference = &replay->difference;
+		source.offset = replay->difference.offset;
+		break;
+	case RESULT_CONTRADICTION:
+		replay->wrong_offset = reencode_skip_cyc(
+		    search, replay->wrong_offset);
+		source.offset = replay->wrong_offset;
+		break;
+	case RESULT_UNDECODED:
+		gap = result_undecoded(result);
+		gap->at = reencode_skip_good(search, gap->at);
+		source.offset = gap->at;
+		break;
+	}
+	excerpt_make(&result->excerpt, &source);
+}
+
 /* Sets SEARCH up and runs it; .error. */
 static void
 reencode_run(struct search *search)
@@ -226,6 +307,7 @@ reencode_run(struct search *search)
 		reencode_note_packets(search);
 		reencode_note_state(search);
 		reencode_judge(search);
+		reencode_excerpt(search);
 	}
 	free(blanked);
 	search_free(search);

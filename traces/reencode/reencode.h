@@ -23,6 +23,13 @@ int reencode_trace(const uint8_t *bytes, uint64_t count,
 void reencode_print(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file);
 
+/*
+ * RESULT of the trace NAME as one line of JSON, without its newline; the caller frees it.
+ * NULL: out of memory.
+ */
+char *reencode_json(const char *name, const struct reencode_options *options,
+    const struct reencode_result *result);
+
 /* The CPU model with Intel PT whose family and model are nearest to SIGNATURE (CPUID.1:EAX). */
 const struct profile *reencode_nearest(uint32_t signature);
 

@@ -7,8 +7,6 @@
 #include <inttypes.h>
 
 #define TEXT_ROOM 128
-/* Packets before the first that differs. */
-#define TEXT_CONTEXT 3
 
 /* The packet at OFFSET of the trace. */
 static const char *
@@ -20,70 +18,38 @@ text_packet(const struct reencode_result *result, const uint8_t *bytes,
 	return text;
 }
 
-/* The packets before the one that differs, from the PSB before it on. */
+/* The lines of one side; of none: there is nothing at AT. */
 static void
-text_context(
-    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+text_lines(FILE *file, const char *side, const struct excerpt_line *line,
+    unsigned count, uint64_t at)
 {
-	const struct trace_stats *stats = &result->stats;
-	uint64_t last[TEXT_CONTEXT], end = result->replay.difference.offset;
-	uint64_t from = stats->first_psb;
-	size_t psbs = trace_stats_psb_index(stats, end);
-	struct pkt packet;
-	unsigned count = 0;
-	struct pkt_parser parser;
-	char text[TEXT_ROOM];
-
-	if (psbs != 0)
-		from = stats->psb[psbs - 1].offset;
-	pkt_begin(&parser, bytes, result->bytes, from);
-	while (pkt_next(&parser, &packet) && packet.offset < end)
-		if (packet.kind != PKT_PAD)
-			last[count++ % TEXT_CONTEXT] = packet.offset;
-	for (unsigned i = count < TEXT_CONTEXT ? 0 : count - TEXT_CONTEXT;
-	     i < count; i++) {
-		uint64_t offset = last[i % TEXT_CONTEXT];
-
-		fprintf(file, "  both   %016" PRIx64 "  %s\n", offset,
-		    text_packet(result, bytes, offset, text));
-	}
+	for (unsigned i = 0; i < count; i++)
+		fprintf(file, "  %-6s %016" PRIx64 "  %s\n", side, line[i].at,
+		    line[i].text);
+	if (count == 0)
+		fprintf(file, "  %-6s %016" PRIx64 "  nothing\n", side, at);
 }
 
 static void
-text_difference(
-    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
+text_excerpt(const struct reencode_result *result, uint64_t at, FILE *file)
 {
-	const struct compare_difference *difference =
-	    &result->replay.difference;
-	char text[TEXT_ROOM];
+	const struct excerpt *excerpt = &result->excerpt;
 
-	text_context(result, bytes, file);
-	fprintf(file, "  trace  %016" PRIx64 "  %s\n", difference->offset,
-	    text_packet(result, bytes, difference->offset, text));
-	if (difference->ours_bytes == 0) {
-		fprintf(file, "  unit                     nothing\n");
+	if (excerpt->insn_count != 0)
+		text_lines(file, "insn", excerpt->insn, excerpt->insn_count, 0);
+	if (excerpt->both_count != 0)
+		text_lines(file, "both", excerpt->both, excerpt->both_count, 0);
+	text_lines(file, "trace", excerpt->trace, excerpt->trace_count, at);
+	if (excerpt->rule == NULL)
 		return;
-	}
-	packets_describe(difference->ours, (size_t)difference->ours_bytes, 0,
-	    text, sizeof(text));
-	fprintf(file, "  unit   %016" PRIx64 "  %s\n", difference->ours_offset,
-	    text);
-}
-
-/* Where libipt cannot follow: the first such gap. */
-static void
-text_contradiction(
-    const struct reencode_result *result, const uint8_t *bytes, FILE *file)
-{
-	const struct replay_gap *gap = result->replay.gaps;
-	char text[TEXT_ROOM];
-
-	while (gap->unmapped || gap->errata)
-		gap++;
-	fprintf(file,
-	    "WRONG at offset %" PRIu64 " (%#" PRIx64 "), %s: libipt: %s\n",
-	    gap->at, gap->at, text_packet(result, bytes, gap->at, text),
-	    gap->text);
+	text_lines(file, "unit", excerpt->unit, excerpt->unit_count, at);
+	fprintf(file, "  rule   %s: emu/pt/%s, SDM vol. 3, %s\n",
+	    excerpt->rule->name, excerpt->rule->file, excerpt->rule->citation);
+	if (result->one_ctl && result->replay.toggles != 0)
+		fprintf(file,
+		    "  IA32_RTIT_CTL and ranges are inferred; what does not "
+		    "show of them is taken to be the same at all enables, and "
+		    "may be why\n");
 }
 
 static void
@@ -91,39 +57,64 @@ text_verdict(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file)
 {
 	const struct replay_result *replay = &result->replay;
+	const struct replay_gap *gap;
+	char text[TEXT_ROOM];
 
-	if (result->nothing) {
+	switch (result_verdict(result)) {
+	case RESULT_NOTHING:
 		fprintf(file, "NOTHING: %s\n",
 		    result->stats.psb_count == 0
 			? "no PSB packet"
 			: "no instruction could be decoded");
-	} else if (result->replay.difference.found) {
+		break;
+	case RESULT_DIFFERS:
 		fprintf(file, "DIFFERS at offset %" PRIu64 " (%#" PRIx64 ")\n",
-		    result->replay.difference.offset,
-		    result->replay.difference.offset);
-		text_difference(result, bytes, file);
-		if (result->one_ctl && replay->toggles != 0)
-			fprintf(file,
-			    "  IA32_RTIT_CTL and ranges are inferred; what "
-			    "does not show of them is taken to be the same at "
-			    "all enables, and may be why\n");
-	} else if (replay->wrong != NULL) {
-		char text[TEXT_ROOM];
-
+		    replay->difference.offset, replay->difference.offset);
+		text_excerpt(result, replay->difference.offset, file);
+		break;
+	case RESULT_CONTRADICTION:
 		fprintf(file,
 		    "WRONG at offset %" PRIu64 " (%#" PRIx64
 		    "), %s: at %" PRIx64 ": %s\n",
 		    replay->wrong_offset, replay->wrong_offset,
 		    text_packet(result, bytes, replay->wrong_offset, text),
 		    replay->wrong_ip, replay->wrong);
-	} else if (!result->equal) {
-		text_contradiction(result, bytes, file);
-	} else {
+		text_excerpt(result, replay->wrong_offset, file);
+		break;
+	case RESULT_UNDECODED:
+		gap = result_undecoded(result);
+		fprintf(file,
+		    "WRONG at offset %" PRIu64 " (%#" PRIx64
+		    "), %s: libipt: %s\n",
+		    gap->at, gap->at, text_packet(result, bytes, gap->at, text),
+		    gap->text);
+		text_excerpt(result, gap->at, file);
+		break;
+	case RESULT_EQUAL:
 		fprintf(file, "EQUAL%s\n",
 		    replay->gap_count == 0 && !result->stats.junk
 			? ""
 			: ", but for what is left out");
+		break;
 	}
+}
+
+/* How many packets of each kind the trace has. */
+static void
+text_packets(const struct reencode_result *result, FILE *file)
+{
+	const char *before = "packets: ";
+
+	for (unsigned kind = 0; kind < PKT_KINDS; kind++) {
+		if (result->stats.packets[kind] == 0 || kind == PKT_PAD)
+			continue;
+		fprintf(file, "%s%" PRIu64 " %s", before,
+		    result->stats.packets[kind],
+		    pkt_kind_row((enum pkt_kind)kind)->name);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		fprintf(file, "\n");
 }
 
 static void
@@ -177,5 +168,6 @@ reencode_print(
 	    "checked: %" PRIu64 " instructions of the image in %" PRIu64
 	    " distinct blocks; %" PRIu64 " overflows\n",
 	    result->distinct_insns, result->distinct_blocks, replay->overflows);
+	text_packets(result, file);
 	text_verdict(result, bytes, file);
 }

@@ -35,7 +35,7 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 		    (unsigned long long)count);
 	code = error != 0 ? cmd_fail(err)
 			  : reencode_one(input->pt, bytes, count, memory_image,
-				&input->options, err);
+				&input->options, input->json, err);
 	free(bytes);
 	memory_image_destroy(memory_image);
 	return code;
@@ -49,6 +49,7 @@ struct reencode_bundle {
 	size_t event_count;
 	struct account account; /* the CPUs and the settings of each stream */
 	struct reencode_options options;
+	bool json;
 };
 
 static int
@@ -181,7 +182,7 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 			  from->bundle, i, &bytes, &count, err) != 0
 		    ? cmd_fail(err)
 		    : reencode_one(stream->file, bytes, count,
-			  from->memory_image, &options, err);
+			  from->memory_image, &options, from->json, err);
 		free(bytes);
 		free(settings);
 		code = reencode_worse(code, one);
@@ -193,7 +194,8 @@ static int
 reencode_bundle(struct reencode_input *input, struct tz_error *err)
 {
 	struct reencode_bundle from = { .memory_image = memory_image_create(),
-		.options = input->options };
+		.options = input->options,
+		.json = input->json };
 	int code, error = 0;
 
 	if (!input->form_given)

@@ -18,6 +18,7 @@ enum {
 	OPT_PROFILE,
 	OPT_STRICT,
 	OPT_BYTES,
+	OPT_JSON,
 	OPT_TID,
 	OPT_SYMFS,
 };
@@ -55,6 +56,8 @@ static const struct argp_option reencode_argp_options[] = {
 	    0 },
 	{ "bytes", OPT_BYTES, NULL, 0,
 	    "Compare every byte (default for bundles)", 0 },
+	{ "json", OPT_JSON, NULL, 0,
+	    "Print a line of JSON for each trace instead of text", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -196,6 +199,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_BYTES:
 		parse_form(input, state, COMPARE_BYTES);
+		return 0;
+	case OPT_JSON:
+		input->json = true;
 		return 0;
 	case ARGP_KEY_END:
 		parse_end(input, state);

@@ -16,7 +16,7 @@ struct reencode_input {
 	const char *perf; /* the first of .images, too */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
-	bool cpu_given, form_given;
+	bool cpu_given, form_given, json;
 	/* Of a perf.data: the folders of mapped files, the queue. */
 	const char *symfs[REENCODE_SYMFS_MAX];
 	unsigned symfs_count;

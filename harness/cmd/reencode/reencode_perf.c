@@ -19,6 +19,7 @@ struct perf_input {
 	struct perf_spaces spaces;
 	struct perf_aux aux;
 	struct reencode_options options;
+	FILE *said; /* what is not a trace's result */
 	struct tz_error *err;
 };
 
@@ -52,8 +53,8 @@ print_file(const struct perf_input *perf)
 {
 	const struct perf_file *file = perf->file;
 
-	printf("%s: %s, Linux %s, %s, IA32_RTIT_CTL %#" PRIx64
-	       ", %zu queues%s\n",
+	fprintf(perf->said,
+	    "%s: %s, Linux %s, %s, IA32_RTIT_CTL %#" PRIx64 ", %zu queues%s\n",
 	    file->path,
 	    file->cpuid[0] != '\0' ? file->cpuid
 				   : "processor "
@@ -63,14 +64,16 @@ print_file(const struct perf_input *perf)
 	    perf->pt.ctl, perf->aux.queue_count,
 	    file->unfinished ? "; perf record did not end" : "");
 	if (perf->pt.filter[0] != '\0')
-		printf("filter: %s\n", perf->pt.filter);
+		fprintf(perf->said, "filter: %s\n", perf->pt.filter);
 	if (perf->spaces.lost != 0)
-		printf("lost: %" PRIu64 " records of perf, maps or switches "
-		       "may be missing\n",
+		fprintf(perf->said,
+		    "lost: %" PRIu64 " records of perf, maps or switches "
+		    "may be missing\n",
 		    perf->spaces.lost);
 	if (perf->spaces.pokes != 0)
-		printf("not applied: %" PRIu64
-		       " changes of the kernel's code (TEXT_POKE)\n",
+		fprintf(perf->said,
+		    "not applied: %" PRIu64
+		    " changes of the kernel's code (TEXT_POKE)\n",
 		    perf->spaces.pokes);
 }
 
@@ -103,7 +106,7 @@ add_memory(const struct perf_input *perf, const struct perf_aux_queue *queue,
 		.folder_count = input->symfs_count != 0 ? input->symfs_count
 							: 1,
 		.kernel = (perf->pt.ctl & CTL_OS) != 0,
-		.said = stdout };
+		.said = perf->said };
 	struct perf_stays stays;
 	size_t conflicts = 0;
 	int error = perf_space_stays(
@@ -112,13 +115,15 @@ add_memory(const struct perf_input *perf, const struct perf_aux_queue *queue,
 	if (error != 0)
 		return error;
 	if (stays.unknown)
-		printf("several processes, and no record of a context switch: "
-		       "record with --switch-events\n");
+		fprintf(perf->said,
+		    "several processes, and no record of a context switch: "
+		    "record with --switch-events\n");
 	error = perf_memory_add(&config, &stays, image, &conflicts, perf->err);
 	free(stays.stay);
 	if (conflicts != 0)
-		printf("not told apart: %zu maps of several address spaces at "
-		       "the same addresses; the later one is decoded\n",
+		fprintf(perf->said,
+		    "not told apart: %zu maps of several address spaces at "
+		    "the same addresses; the later one is decoded\n",
 		    conflicts);
 	return error != 0 ? error : add_given(perf, image);
 }
@@ -153,8 +158,8 @@ run_part(const struct perf_input *perf, const struct perf_aux_queue *queue,
 	    queue->cpu != PERF_NO_CPU ? queue->cpu : queue->tid, index + 1,
 	    queue->part_count, hole_text(part->before),
 	    part->partial ? ", with gaps (PARTIAL)" : "");
-	code = reencode_one(
-	    name, bytes, part->bytes, image, &perf->options, perf->err);
+	code = reencode_one(name, bytes, part->bytes, image, &perf->options,
+	    perf->input->json, perf->err);
 	free(bytes);
 	return code;
 }
@@ -210,7 +215,9 @@ run_queues(const struct perf_input *perf)
 int
 reencode_perf(const struct reencode_input *input, struct tz_error *err)
 {
-	struct perf_input perf = { .input = input, .err = err };
+	struct perf_input perf = { .input = input,
+		.said = input->json ? stderr : stdout,
+		.err = err };
 	int error = perf_file_open(input->perf, &perf.file, err), code;
 
 	if (error == 0)

@@ -112,6 +112,8 @@ expect 2 "No such file" 1 decode absent
 expect 2 "absent" 1 verify absent
 expect 0 "EQUAL" 0 reencode bundle
 expect 0 "EQUAL" 0 reencode bundle --strict
+expect 0 '"verdict":"EQUAL"' 0 reencode bundle --json
+expect 0 '"difference":null' 0 reencode bundle --json
 expect 2 "absent" 1 reencode absent
 expect 2 "which trace" 0 reencode
 expect 2 "which memory" 0 reencode --pt bundle/cpu0.pt
@@ -158,6 +160,25 @@ printf '\353\376' >jump
 } >ring
 expect 1 "a ring of jumps that nothing ends" 0 reencode --pt ring \
     --cpu 6/94/3 --image jump@401000
+expect 1 '"text":"a ring of jumps that nothing ends"' 0 reencode --pt ring \
+    --cpu 6/94/3 --image jump@401000 --json
+# A packet that differs: what stands around it, as text and as JSON.
+differs='--pt planted --cpu 6/94/3 --strict --ctl 200c --image jumps@401000'
+# JMP RAX; INC EAX; JMP RAX. The second IP has 6 bytes where 2 would do.
+printf '\377\340\377\300\377\340' >jumps
+{
+	for _ in 1 2 3 4 5 6 7 8; do printf '\002\202'; done
+	printf '\231\040\231\001\175\000\020\100\000\000\000'
+	printf '\002\103\000\000\000\000\000\000\002\003\045\000\002\043'
+	printf '\155\002\020\100\000\000\000\155\000\020\100\000\000\000\055\002\020'
+} >planted
+expect 1 "rule   TIP: emu/pt/flow.c, SDM vol. 3, 33.4.2.2 " 0 \
+    reencode $differs
+for line in 'DIFFERS at offset 48 ' 'insn .*401004  jmp rax' 'both .* psbend' \
+    'trace .*30  tip  *3: 000000401000' 'unit .* tip  *1: 1000' 'packets: 3 TIP, '; do
+	grep -q "$line" stdout || { echo "reencode: no line $line"; cat stdout; bad=1; }
+done
+expect 1 '"rule":{"citation":"33.4.2.2 ' 0 reencode $differs --json
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 2 "cpu0.pt in it has changed" 1 run --no-exec-log -o bundle2

@@ -42,6 +42,30 @@ cut(struct captured *captured, size_t offset, size_t bytes)
 	    captured->count - offset);
 }
 
+/* The excerpt has the packets before OFFSET, and both sides from there on. */
+static void
+has_excerpt(const struct captured *captured, size_t offset,
+    const struct reencode_result *result)
+{
+	const struct excerpt *excerpt = &result->excerpt;
+	size_t before = 0;
+
+	for (size_t i = 0; i < captured->packets; i++)
+		before += captured->packet[i] < offset;
+	assert_true(before > EXCERPT_BEFORE);
+	assert_int_equal(excerpt->both_count, EXCERPT_BEFORE);
+	for (size_t i = 0; i < EXCERPT_BEFORE; i++)
+		assert_true(excerpt->both[i].at < offset);
+	assert_int_equal(excerpt->trace[0].at, offset);
+	assert_non_null(excerpt->rule);
+	assert_int_equal(excerpt->unit_count != 0,
+	    result->replay.difference.ours_bytes != 0);
+	assert_int_equal(excerpt->insn_count, EXCERPT_INSNS);
+	for (size_t i = 0; i < EXCERPT_INSNS; i++)
+		assert_in_range(
+		    excerpt->insn[i].at, CAPTURED_CODE, CAPTURED_CODE + 0xfff);
+}
+
 /* Fails unless the packet at OFFSET is named. */
 static void
 names(const struct captured *captured, size_t offset)
@@ -54,6 +78,7 @@ names(const struct captured *captured, size_t offset)
 	assert_false(result.equal);
 	assert_true(result.replay.difference.found);
 	assert_int_equal(result.replay.difference.offset, offset);
+	has_excerpt(captured, offset, &result);
 	reencode_result_free(&result);
 }
 

@@ -1,6 +1,7 @@
 #include "traces/reencode/input/insn_class.h"
 
 #include <Zydis/Zydis.h>
+#include <stdio.h>
 
 /* The kind of INSN, which is no near branch. */
 static enum insn_class_kind
@@ -59,6 +60,20 @@ insn_class_kind_of(const ZydisDecodedInstruction *insn)
 	return insn_class_kind_far(insn);
 }
 
+static void
+insn_class_begin(ZydisDecoder *decoder, uint8_t bits)
+{
+	if (bits == 64)
+		ZydisDecoderInit(
+		    decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+	else if (bits == 32)
+		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LEGACY_32,
+		    ZYDIS_STACK_WIDTH_32);
+	else
+		ZydisDecoderInit(decoder, ZYDIS_MACHINE_MODE_LEGACY_16,
+		    ZYDIS_STACK_WIDTH_16);
+}
+
 bool
 insn_class_decode(const uint8_t *bytes, unsigned count, uint8_t bits,
     struct insn_class *class)
@@ -66,15 +81,7 @@ insn_class_decode(const uint8_t *bytes, unsigned count, uint8_t bits,
 	ZydisDecodedInstruction insn;
 	ZydisDecoder decoder;
 
-	if (bits == 64)
-		ZydisDecoderInit(
-		    &decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
-	else if (bits == 32)
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LEGACY_32,
-		    ZYDIS_STACK_WIDTH_32);
-	else
-		ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LEGACY_16,
-		    ZYDIS_STACK_WIDTH_16);
+	insn_class_begin(&decoder, bits);
 	if (!ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(
 		&decoder, ZYAN_NULL, bytes, count, &insn)))
 		return false;
@@ -83,4 +90,24 @@ insn_class_decode(const uint8_t *bytes, unsigned count, uint8_t bits,
 	if (insn.raw.imm[0].is_relative)
 		class->distance = (int32_t)insn.raw.imm[0].value.s;
 	return true;
+}
+
+void
+insn_class_print(const uint8_t *bytes, unsigned count, uint8_t bits,
+    uint64_t ip, char *text, size_t room)
+{
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+	ZydisDecodedInstruction insn;
+	ZydisFormatter formatter;
+	ZydisDecoder decoder;
+
+	snprintf(text, room, "(no instruction)");
+	insn_class_begin(&decoder, bits);
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeFull(
+		&decoder, bytes, count, &insn, operands)) ||
+	    !ZYAN_SUCCESS(
+		ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL)))
+		return;
+	(void)ZydisFormatterFormatInstruction(&formatter, &insn, operands,
+	    insn.operand_count_visible, text, room, ip, ZYAN_NULL);
 }

@@ -36,4 +36,8 @@ struct insn_class {
 bool insn_class_decode(const uint8_t *bytes, unsigned count, uint8_t bits,
     struct insn_class *class);
 
+/* Writes the same instruction, which is at IP, to TEXT, of ROOM bytes, in Intel syntax. */
+void insn_class_print(const uint8_t *bytes, unsigned count, uint8_t bits,
+    uint64_t ip, char *text, size_t room);
+
 #endif

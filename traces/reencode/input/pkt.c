@@ -44,6 +44,75 @@ static const struct pkt_row pkt_rows[] = {
 	{ 0xb3, PKT_BEP, 2, 0, true },
 };
 
+/* By enum pkt_kind. */
+static const struct pkt_kind_row pkt_kind_rows[PKT_KINDS] = {
+	[PKT_PAD] = { "PAD", "output/layout.c", "33.4.2.20 \"PAD Packet\"" },
+	[PKT_TNT] = { "TNT", "packet/tnt.c",
+	    "33.4.2.1 \"Taken/Not-taken (TNT) Packet\"" },
+	[PKT_TIP] = { "TIP", "flow.c", "33.4.2.2 \"Target IP (TIP) Packet\"" },
+	[PKT_PGE] = { "TIP.PGE", "trace.c",
+	    "33.7 \"Packet Generation Scenarios\"" },
+	[PKT_PGD] = { "TIP.PGD", "trace.c",
+	    "33.4.2.5 \"Packet Generation Disable (TIP.PGD) Packet\"" },
+	[PKT_FUP] = { "FUP", "flow.c", "33.7 \"Packet Generation Scenarios\"" },
+	[PKT_EXEC] = { "MODE.Exec", "packet/emit.c",
+	    "33.4.2.8 \"MODE Packets\"" },
+	[PKT_TSX] = { "MODE.TSX", "packet/nonbranch.c",
+	    "33.4.2.8 \"MODE Packets\"" },
+	[PKT_PIP] = { "PIP", "packet/emit.c",
+	    "33.4.2.7 \"Paging Information Packet (PIP)\"" },
+	[PKT_VMCS] = { "VMCS", "vmx.c", "33.4.2.15 \"VMCS Packet\"" },
+	[PKT_CBR] = { "CBR", "packet/timing.c",
+	    "33.4.2.10 \"Core:Bus Ratio (CBR) Packet\"" },
+	[PKT_TSC] = { "TSC", "packet/timing.c",
+	    "33.4.2.11 \"Timestamp Counter (TSC) Packet\"" },
+	[PKT_TMA] = { "TMA", "packet/timing.c",
+	    "33.4.2.12 \"TSC/MTC Alignment (TMA) Packet\"" },
+	[PKT_MTC] = { "MTC", "packet/timing.c",
+	    "33.4.2.13 \"Mini Time Counter (MTC) Packet\"" },
+	[PKT_CYC] = { "CYC", "packet/cyc.c",
+	    "33.4.2.14 \"Cycle Count (CYC) Packet\"" },
+	[PKT_PSB] = { "PSB", "packet/psb.c",
+	    "33.3.7 \"Decoder Synchronization (PSB+)\"" },
+	[PKT_PSBEND] = { "PSBEND", "packet/psb.c",
+	    "33.3.7 \"Decoder Synchronization (PSB+)\"" },
+	[PKT_OVF] = { "OVF", "overflow.c",
+	    "33.4.2.16 \"Overflow (OVF) Packet\"" },
+	[PKT_STOP] = { "TraceStop", "trace.c",
+	    "33.4.2.9 \"TraceStop Packet\"" },
+	[PKT_MNT] = { "MNT", "packet/nonbranch.c",
+	    "33.4.2.19 \"Maintenance (MNT) Packet\"" },
+	[PKT_PTW] = { "PTW", "packet/nonbranch.c", "33.4.2.21 \"PTW Packet\"" },
+	[PKT_EXSTOP] = { "EXSTOP", "packet/nonbranch.c",
+	    "33.2.3 \"Power Event Tracing\"" },
+	[PKT_MWAIT] = { "MWAIT", "packet/nonbranch.c",
+	    "33.4.2.23 \"MWAIT Packet\"" },
+	[PKT_PWRE] = { "PWRE", "packet/nonbranch.c",
+	    "33.2.3 \"Power Event Tracing\"" },
+	[PKT_PWRX] = { "PWRX", "packet/nonbranch.c",
+	    "33.4.2.25 \"PWRX Packet\"" },
+	[PKT_CFE] = { "CFE", "packet/nonbranch.c",
+	    "33.4.2.29 \"Control Flow Event (CFE) Packet\"" },
+	[PKT_EVD] = { "EVD", "packet/nonbranch.c",
+	    "33.4.2.30 \"Event Data (EVD) Packet\"" },
+	[PKT_BBP] = { "BBP", "packet/nonbranch.c",
+	    "33.4.2.26 \"Block Begin Packet\"" },
+	[PKT_BIP] = { "BIP", "packet/nonbranch.c",
+	    "33.4.2.27 \"Block Item Packet\"" },
+	[PKT_BEP] = { "BEP", "packet/nonbranch.c",
+	    "33.4.2.28 \"Block End Packet\"" },
+	[PKT_BAD] = { "none", "output/layout.c",
+	    "33.4.2 \"Packet Definitions\"" },
+	[PKT_CUT] = { "none", "output/layout.c",
+	    "33.4.2 \"Packet Definitions\"" },
+};
+
+const struct pkt_kind_row *
+pkt_kind_row(enum pkt_kind kind)
+{
+	return &pkt_kind_rows[kind];
+}
+
 /* Bytes of an IP, by IPBytes; more than 8: reserved. */
 static const uint8_t pkt_ip_bytes[8] = { 0, 2, 4, 6, 6, 9, 8, 9 };
 

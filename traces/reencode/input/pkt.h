@@ -51,6 +51,15 @@ enum pkt_kind {
 /* Packets that may have an IP. */
 #define PKT_IPS (PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(FUP))
 
+struct pkt_kind_row {
+	const char *name; /* as in the SDM: "TIP.PGE" */
+	/* Where the unit (emu/pt) decides on it, and what says so. */
+	const char *file, *citation;
+};
+
+/* The row of KIND. */
+const struct pkt_kind_row *pkt_kind_row(enum pkt_kind kind);
+
 struct pkt {
 	enum pkt_kind kind;
 	uint8_t bytes;   /* its size; 0 for BAD and CUT */

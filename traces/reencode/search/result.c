@@ -25,6 +25,28 @@ result_reach(const struct reencode_result *result)
 					    : UINT64_MAX;
 }
 
+enum result_verdict
+result_verdict(const struct reencode_result *result)
+{
+	if (result->nothing)
+		return RESULT_NOTHING;
+	if (result->replay.difference.found)
+		return RESULT_DIFFERS;
+	if (result->replay.wrong != NULL)
+		return RESULT_CONTRADICTION;
+	return result->equal ? RESULT_EQUAL : RESULT_UNDECODED;
+}
+
+struct replay_gap *
+result_undecoded(const struct reencode_result *result)
+{
+	struct replay_gap *gap = result->replay.gaps;
+
+	while (gap->unmapped || gap->errata)
+		gap++;
+	return gap;
+}
+
 bool
 result_psb_differs(const struct reencode_result *result)
 {

@@ -4,11 +4,20 @@
 #ifndef TOPAZ_TRACES_REENCODE_SEARCH_RESULT_H
 #define TOPAZ_TRACES_REENCODE_SEARCH_RESULT_H
 
+#include "traces/reencode/excerpt.h"
 #include "traces/reencode/replay/replay.h"
 
 /* Lines of text on what was inferred. */
 #define REENCODE_LINES      24
 #define REENCODE_LINE_BYTES 128
+
+enum result_verdict {
+	RESULT_EQUAL,
+	RESULT_DIFFERS,       /* a packet, see .excerpt */
+	RESULT_CONTRADICTION, /* Zydis or the flow against libipt: .replay.wrong */
+	RESULT_UNDECODED,     /* libipt cannot follow: a gap */
+	RESULT_NOTHING,
+};
 
 struct reencode_result {
 	bool equal;
@@ -19,6 +28,7 @@ struct reencode_result {
 	struct decode_filter filter;
 	struct trace_stats stats;
 	struct replay_result replay;
+	struct excerpt excerpt; /* where .replay.difference is */
 	uint64_t distinct_blocks, distinct_insns;
 	unsigned line_count;
 	char line[REENCODE_LINES][REENCODE_LINE_BYTES];
@@ -27,6 +37,11 @@ struct reencode_result {
 /* Adds a line on what was inferred; more than REENCODE_LINES are dropped. */
 void result_note(struct reencode_result *result, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+enum result_verdict result_verdict(const struct reencode_result *result);
+
+/* The first gap at which libipt cannot follow, for RESULT_UNDECODED. */
+struct replay_gap *result_undecoded(const struct reencode_result *result);
 
 /* The trace offset of the first difference; UINT64_MAX: none. */
 uint64_t result_reach(const struct reencode_result *result);
