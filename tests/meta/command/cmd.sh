@@ -178,6 +178,7 @@ for line in 'DIFFERS at offset 48 ' 'insn .*401004  jmp rax' 'both .* psbend' \
     'trace .*30  tip  *3: 000000401000' 'unit .* tip  *1: 1000' 'packets: 3 TIP, '; do
 	grep -q "$line" stdout || { echo "reencode: no line $line"; cat stdout; bad=1; }
 done
+[ "$(grep -c '^  insn' stdout)" = 3 ] || { echo "reencode: not 3 insns"; bad=1; }
 expect 1 '"rule":{"citation":"33.4.2.2 ' 0 reencode $differs --json
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
