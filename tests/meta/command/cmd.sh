@@ -6,6 +6,7 @@ topaz=$(realpath "$1")
 here=$(realpath "$(dirname "$0")/..")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+export CCACHE_NODIRECT=1 # headers here hide others
 cd "$dir" || exit 1
 bad=0
 

@@ -9,6 +9,7 @@ here=$(realpath "$(dirname "$0")/..")
 root=$(realpath "$2")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+export CCACHE_NODIRECT=1 # headers here hide others
 cd "$dir" || exit 1
 bad=0
 . "$here/expect.sh"

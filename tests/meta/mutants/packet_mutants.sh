@@ -12,6 +12,7 @@ here=$root/tests/meta/mutants
 readme=$root/tests/packets/README.md
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+export CCACHE_NODIRECT=1 # headers here hide others
 cd "$root" || exit 1
 tests="msr/msr packet/cycles profile/uarch profile/feature_mask profile/profile errata/errata
     errata/errata_time"

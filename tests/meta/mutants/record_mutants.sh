@@ -11,6 +11,7 @@ shift 2
 here=$root/tests/meta/mutants
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
+export CCACHE_NODIRECT=1 # headers here hide others
 cd "$root" || exit 1
 [ "$sample" = all ] && step=1 || step=$sample
 units="emu/ds/ds.c emu/ds/msr.c emu/pmu/msr.c emu/pmu/pmu.c"
