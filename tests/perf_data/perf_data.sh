@@ -50,6 +50,11 @@ equal perf.data 2 --bytes
 equal perf.data 1 --bytes --cpu 1
 says perf.data "cpu 1, part 1 of 1"
 as_perf perf.data
+# As JSON: a line for each part, and what is of the whole file elsewhere.
+expect 0 '"name":"cpu 1, part 1 of 1"' 0 reencode perf.data --symfs bundle --json
+[ "$(grep -c '^{.*"verdict":"EQUAL".*}$' stdout)" = 2 ] &&
+    [ "$(wc -l <stdout)" = 2 ] && grep -q 'IA32_RTIT_CTL' stderr ||
+    { echo "perf.data: JSON is not two lines:"; cat stdout stderr; bad=1; }
 expect 2 "no AUX area data of that CPU or thread" 1 reencode perf.data --cpu 7
 expect 2 "not both" 0 reencode perf.data --cpu 1 --tid 1
 expect 2 "for a perf.data" 0 reencode bundle --tid 1

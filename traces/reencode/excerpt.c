@@ -41,6 +41,8 @@ excerpt_both(struct excerpt *excerpt, const struct excerpt_source *source,
 		if (packet.kind != PKT_PAD)
 			last[count++ % EXCERPT_BEFORE] = packet.offset;
 	}
+	/* It stops before a bad packet, and libipt may stop within one. */
+	parser->offset = end;
 	from = count < EXCERPT_BEFORE ? 0 : count - EXCERPT_BEFORE;
 	for (unsigned i = from; i < count; i++) {
 		uint64_t offset = last[i % EXCERPT_BEFORE];
