@@ -3,10 +3,11 @@
  * the guest's state: the engine raises no exception flag, propagates other NaNs,
  * and knows neither DAZ nor an x87 stack fault.  Where AMD and Intel differ, the
  * result does not depend on the host: undefined condition codes become 0, the
- * pointers and the opcode of the last x87 instruction are 0, and instructions whose
- * result is an approximation (RCPPS, FSIN and others) are not executed here.
+ * pointers and the opcode of the last x87 instruction are 0, transcendental.c rounds
+ * the results of FSIN and the like, and RCPPS and the like are not executed here.
  */
 #define _GNU_SOURCE /* the registers of a signal's context */
+#include "emu/cpu/execute/transcendental.h"
 #include "emu/cpu/state.h"
 
 #include <signal.h>
@@ -32,7 +33,6 @@
 #define MXCSR_MASK       0xffffu
 #define MXCSR_MASK_SHIFT 7
 #define STATUS_ES        0x80u
-#define STATUS_C0_C2_C3  0x4500u
 
 /* The operands of the host's CPU. */
 struct host_call {
@@ -185,8 +185,26 @@ run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 		    ? FAULT_XM
 		    : FAULT_UD;
 	status = get_word(call->fx, FX_STATUS);
-	if (!insn->codes)
-		status &= (uint16_t)~STATUS_C0_C2_C3;
+	status &= (uint16_t)~insn->undefined;
+	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	return FAULT_NONE;
+}
+
+/* The same for a function: its result and what it raises are not the host's. */
+static enum fault
+run_function(
+    struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
+{
+	uint16_t status = get_word(call->fx, FX_STATUS), raised;
+	uint8_t before[ENGINE_FX_BYTES];
+
+	raised = status & EXCEPTIONS;
+	status &= (uint16_t)~EXCEPTIONS;
+	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	memcpy(before, call->fx, sizeof(before));
+	(void)run(cpu, insn, call);
+	transcendental_round(insn->function, before, call->fx);
+	status = get_word(call->fx, FX_STATUS) | raised;
 	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
 	return FAULT_NONE;
 }
@@ -272,7 +290,9 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	call.rax = regs.gpr[ENGINE_RAX];
 	call.rcx = insn.gpr >= 0 ? regs.gpr[insn.gpr] : 0;
 	call.rflags = (regs.rflags & RFLAGS_ARITH) | 2;
-	fault = run(cpu, &insn, &call);
+	fault = insn.function != INSN_NO_FUNCTION
+	    ? run_function(cpu, &insn, &call)
+	    : run(cpu, &insn, &call);
 	if (fault != FAULT_NONE) {
 		engine_set_fx(cpu->active, call.fx);
 		return fault;

@@ -211,6 +211,19 @@ struct insn_page insn_page(const uint8_t *bytes, size_t count, uint64_t va,
 bool insn_refers_to(const uint8_t *bytes, size_t count, uint64_t va,
     uint64_t begin, uint64_t end);
 
+/* The x87 functions whose result is an approximation. */
+enum insn_function {
+	INSN_NO_FUNCTION,
+	INSN_F2XM1,
+	INSN_FYL2X,
+	INSN_FYL2XP1,
+	INSN_FPATAN,
+	INSN_FPTAN,
+	INSN_FSIN,
+	INSN_FCOS,
+	INSN_FSINCOS,
+};
+
 /*
  * An INSN_FLOAT in a form that the host's CPU can run anywhere: a memory operand is
  * at the address in RAX, and a general register, except AX of FNSTSW, is RCX.
@@ -225,7 +238,8 @@ struct insn_float {
 	bool simd;  /* it raises SIMD floating-point exceptions */
 	bool loads_mxcsr; /* LDMXCSR */
 	bool loads_fx;    /* FXRSTOR */
-	bool codes; /* it defines C0, C2 and C3, or does not change them */
+	enum insn_function function;
+	uint16_t undefined; /* condition codes that it leaves undefined */
 };
 void insn_float(const uint8_t *bytes, size_t count, struct insn_float *out);
 

@@ -67,25 +67,6 @@ takes_other_prefix(const struct decoded *d)
 	    (is_sse(d) && has_prefix(d, 0x66) && (repne || repe));
 }
 
-/* The engine calculates in double precision. */
-static bool
-is_transcendental(const struct decoded *d)
-{
-	switch ((int)d->insn.mnemonic) {
-	case ZYDIS_MNEMONIC_F2XM1:
-	case ZYDIS_MNEMONIC_FCOS:
-	case ZYDIS_MNEMONIC_FPATAN:
-	case ZYDIS_MNEMONIC_FPTAN:
-	case ZYDIS_MNEMONIC_FSIN:
-	case ZYDIS_MNEMONIC_FSINCOS:
-	case ZYDIS_MNEMONIC_FYL2X:
-	case ZYDIS_MNEMONIC_FYL2XP1:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /*
  * SDM vol. 2, "CPUID - CPU Identification": an instruction of an extension that
  * CPUID does not show raises #UD.  The engine knows VEX only for BMI: it decodes
@@ -141,7 +122,7 @@ insn_zydis_distrust(const struct decoded *d)
 	if (is_unannounced(d))
 		return INSN_ABSENT;
 	if (takes_spl_for_ah(d) || is_locked_neg(d) || misses_by_one(d) ||
-	    takes_other_prefix(d) || is_transcendental(d))
+	    takes_other_prefix(d))
 		return INSN_UNMODELLED;
 	return insn_zydis_is_float(d) ? INSN_FLOAT : INSN_PLAIN;
 }

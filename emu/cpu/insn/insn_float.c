@@ -9,6 +9,10 @@
 #define RM_RAX 0 /* ModR/M for [RAX] without its register */
 #define RCX    1
 
+/* Condition codes of the status word. */
+#define C0_C3    0x4100
+#define C0_C2_C3 0x4500
+
 static bool
 is_sse_arithmetic(const struct decoded *d)
 {
@@ -128,12 +132,37 @@ insn_zydis_is_float(const struct decoded *d)
 	    d->insn.mnemonic == ZYDIS_MNEMONIC_LDMXCSR || is_fxrstor(d);
 }
 
+static enum insn_function
+function_of(const struct decoded *d)
+{
+	switch ((int)d->insn.mnemonic) {
+	case ZYDIS_MNEMONIC_F2XM1:
+		return INSN_F2XM1;
+	case ZYDIS_MNEMONIC_FYL2X:
+		return INSN_FYL2X;
+	case ZYDIS_MNEMONIC_FYL2XP1:
+		return INSN_FYL2XP1;
+	case ZYDIS_MNEMONIC_FPATAN:
+		return INSN_FPATAN;
+	case ZYDIS_MNEMONIC_FPTAN:
+		return INSN_FPTAN;
+	case ZYDIS_MNEMONIC_FSIN:
+		return INSN_FSIN;
+	case ZYDIS_MNEMONIC_FCOS:
+		return INSN_FCOS;
+	case ZYDIS_MNEMONIC_FSINCOS:
+		return INSN_FSINCOS;
+	default:
+		return INSN_NO_FUNCTION;
+	}
+}
+
 /*
- * SDM vol. 2, "FPU Flags Affected" of each: comparisons and FXAM define C0, C2, C3;
- * FCOMI and instructions other than x87 do not change them.
+ * SDM vol. 2, "FPU Flags Affected" of each: comparisons and FXAM define C0, C2, C3, and
+ * trigonometric functions C2; FCOMI and instructions other than x87 do not change them.
  */
-static bool
-has_codes(const struct decoded *d)
+static uint16_t
+undefined_codes(const struct decoded *d)
 {
 	switch ((int)d->insn.mnemonic) {
 	case ZYDIS_MNEMONIC_FCOM:
@@ -159,9 +188,14 @@ has_codes(const struct decoded *d)
 	case ZYDIS_MNEMONIC_FLDENV:
 	case ZYDIS_MNEMONIC_FRSTOR:
 	case ZYDIS_MNEMONIC_FWAIT:
-		return true;
+		return 0;
+	case ZYDIS_MNEMONIC_FCOS:
+	case ZYDIS_MNEMONIC_FPTAN:
+	case ZYDIS_MNEMONIC_FSIN:
+	case ZYDIS_MNEMONIC_FSINCOS:
+		return C0_C3;
 	default:
-		return d->insn.meta.isa_ext != ZYDIS_ISA_EXT_X87;
+		return d->insn.meta.isa_ext == ZYDIS_ISA_EXT_X87 ? C0_C2_C3 : 0;
 	}
 }
 
@@ -274,7 +308,8 @@ insn_float(const uint8_t *bytes, size_t count, struct insn_float *out)
 		.simd = is_sse_arithmetic(&d),
 		.loads_mxcsr = d.insn.mnemonic == ZYDIS_MNEMONIC_LDMXCSR,
 		.loads_fx = is_fxrstor(&d),
-		.codes = has_codes(&d),
+		.function = function_of(&d),
+		.undefined = undefined_codes(&d),
 	};
 	rewrite(&d, bytes, out);
 }
