@@ -45,8 +45,8 @@ void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
 #define CMD_BYTES  1024
 
 /*
- * The value of --OPTION: a number with an optional suffix K (times KILO) or M (times KILO
- * squared).  Ends the process if TEXT is not such a number.
+ * The value of --OPTION: a number with an optional suffix K (times KILO), M (times KILO
+ * squared) or G (times KILO cubed).  Ends the process if TEXT is not such a number.
  */
 uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
 

@@ -86,6 +86,8 @@ cmd_number(const char *option, const char *text, unsigned kilo)
 		unit = kilo;
 	else if (*end == 'M' || *end == 'm')
 		unit = (uint64_t)kilo * kilo;
+	else if (*end == 'G' || *end == 'g')
+		unit = (uint64_t)kilo * kilo * kilo;
 	if (unit != 1)
 		end++;
 	if (errno != 0 || end == text || *end != '\0' || text[0] == '-' ||

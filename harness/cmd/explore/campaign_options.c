@@ -47,7 +47,7 @@ static const struct argp_option common_options[] = {
 	    "hour (normal; topaz ci: quick)",
 	    0 },
 	{ "budget", OPT_BUDGET, "SCHEDULES", 0,
-	    "Number of schedules instead of --effort; suffixes K and M", 0 },
+	    "Number of schedules instead of --effort; suffixes K, M and G", 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	    "End a schedule after N instructions (the default schedule: 10M; "
 	    "others: three times the length of the default schedule)",

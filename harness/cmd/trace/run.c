@@ -54,7 +54,7 @@ static const struct argp_option run_argp_options[] = {
 	    "Trace CPUs, or the first workload's threads (cpu, if the driver can)",
 	    0 },
 	{ "buffer", OPT_BUFFER, "BYTES", 0,
-	    "Size of each trace buffer; suffixes K and M (1M)", 0 },
+	    "Size of each trace buffer; suffixes K, M and G (1M)", 0 },
 	{ "workload", OPT_WORKLOAD, "LIST", 0,
 	    "Comma-separated names, see: topaz list workloads (mix)", 0 },
 	{ "rounds", OPT_ROUNDS, "N", 0,

@@ -65,6 +65,7 @@ expect 2 "FILE or FILE:/DEST" 1 boot --kernel text --run script --put words:rela
 expect 2 "an absolute path" 1 boot --kernel text --run script --get words
 expect 2 "get needs -o DIR" 0 boot --kernel text --run script --get /words
 expect 2 "64 to 3072" 1 boot --kernel text --run script --memory 32M
+expect 2 "--memory 4096 MiB: 64 to 3072" 1 boot --kernel text --run script --memory 4G
 expect 2 "1 to 8 are possible" 1 boot --kernel text --run script --cpus 9
 bad_input=$bad
 
