@@ -199,24 +199,34 @@ reencode_needs_ranges(const struct search *search)
 	    result_reach(result) != UINT64_MAX;
 }
 
-/* A CYC is the time of the packet after it, which is the one that is wrong. */
+/*
+ * The offset of the packet that leads to .wrong_ip: the last one before .wrong_offset, or
+ * the first one from there on that is no CYC.
+ */
 static uint64_t
-reencode_skip_cyc(const struct search *search, uint64_t offset)
+reencode_leading(const struct search *search)
 {
-	const struct replay_config *replay = &search->replay;
+	const struct trace_stats *stats = &search->result->stats;
+	const struct replay_result *replay = &search->result->replay;
+	uint64_t offset = replay->wrong_offset, leading = offset;
+	size_t psbs = trace_stats_psb_index(stats, offset);
 	struct pkt_parser parser;
 	struct pkt packet;
 
-	pkt_begin(&parser, replay->bytes, replay->count, offset);
-	while (pkt_next_full(&parser, &packet) && packet.kind == PKT_CYC)
-		;
-	return packet.kind == PKT_BAD || packet.kind == PKT_CUT ? offset
-								: packet.offset;
+	pkt_begin(&parser, search->replay.bytes, search->replay.count,
+	    psbs != 0 ? stats->psb[psbs - 1].offset : stats->first_psb);
+	while (pkt_next_full(&parser, &packet)) {
+		if (packet.offset >= offset && packet.kind != PKT_CYC)
+			return replay->wrong_behind ? leading : packet.offset;
+		if (pkt_is(&packet, PKT_IPS | PKT_BIT(TNT)))
+			leading = packet.offset;
+	}
+	return leading;
 }
 
 /*
- * At a PSB+ libipt stays before all of it: the packet there that is none, or that belongs
- * behind PSBEND.
+ * In a PSB+ libipt may stop before the packet that it refuses.  Returns the offset of the
+ * first packet of that PSB+ that is none, or that no PSB+ has; else OFFSET.
  */
 static uint64_t
 reencode_skip_good(const struct search *search, uint64_t offset)
@@ -263,8 +273,7 @@ reencode_excerpt(struct search *search)
 		source.offset = replay->difference.offset;
 		break;
 	case RESULT_CONTRADICTION:
-		replay->wrong_offset = reencode_skip_cyc(
-		    search, replay->wrong_offset);
+		replay->wrong_offset = reencode_leading(search);
 		source.offset = replay->wrong_offset;
 		break;
 	case RESULT_UNDECODED:

@@ -362,7 +362,7 @@ transcendental_round(
 	load(operands.y, before, has_two_operands(function) ? 1 : 0);
 	status &= ~(OE | UE | PE | ES | B | C1);
 	status |= round_one(function, &operands, after, pushes ? 1 : 0);
-	/* C1 tells of the cosine, which is the last one. */
+	/* FSINCOS has two results; C1 describes the cosine. */
 	if (function == INSN_FSINCOS)
 		status = (status & ~C1) |
 		    round_one(INSN_FCOS, &operands, after, 0);

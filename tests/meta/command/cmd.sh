@@ -181,6 +181,18 @@ for line in 'DIFFERS at offset 48 ' 'insn .*401004  jmp rax' 'both .* psbend' \
 done
 [ "$(grep -c '^  insn' stdout)" = 3 ] || { echo "reencode: not 3 insns"; bad=1; }
 expect 1 '"rule":{"citation":"33.4.2.2 ' 0 reencode $differs --json
+# The packet that leads where no code is, behind a CYC; and one that is none, in a PSB+.
+psb() { for _ in 1 2 3 4 5 6 7 8; do printf '\002\202'; done; }
+start='\231\001\175\000\020\100\000\000\000\002\043'
+{ cat jumps; printf '\006'; head -c 32 /dev/zero; } >nocode
+{ psb; printf "$start\013\155\006\020\100\000\000\000\055\000\020\055\002\020"; } >ledthere
+expect 1 "WRONG at offset 28 (0x1c), tip " 0 reencode --pt ledthere --cpu 6/94/3 \
+    --ctl 200e --image nocode@401000
+good="$start\155\002\020\100\000\000\000"
+{ psb; printf "$good"; psb; printf '\231\001\175\002\020\100\000\000\000\002\007\002\043'
+    psb; printf "$good"; } >badpsb
+expect 1 "WRONG at offset 59 (0x3b), no packet" 0 reencode --pt badpsb --cpu 6/94/3 \
+    --ctl 200e --image nocode@401000
 head -c 1000 bundle2/cpu0.pt >short && cp short bundle2/cpu0.pt
 expect 2 "cpu0.pt" 1 verify bundle2
 expect 2 "cpu0.pt in it has changed" 1 run --no-exec-log -o bundle2

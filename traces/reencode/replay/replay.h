@@ -54,6 +54,7 @@ struct replay_result {
 	/* How Zydis or the flow contradicts libipt, static; NULL: nowhere. */
 	const char *wrong;
 	uint64_t wrong_ip, wrong_offset;
+	bool wrong_behind; /* the packet that leads there is before .wrong_offset */
 };
 
 /* PacketByteCnt at a PSB at which decoding starts: what the search tries. */

@@ -14,9 +14,12 @@ void
 report_wrong(struct replay *replay, const char *text, uint64_t ip)
 {
 	if (replay->result->wrong == NULL) {
+		report_take(replay);
 		replay->result->wrong = text;
 		replay->result->wrong_ip = ip;
 		replay->result->wrong_offset = replay_offset(replay);
+		replay->result->wrong_behind = pt_unit_tnt_pending(
+						   replay->driver.unit) == 0;
 	}
 	replay->ended = true;
 }

@@ -13,7 +13,7 @@
 
 enum result_verdict {
 	RESULT_EQUAL,
-	RESULT_DIFFERS,       /* a packet, see .excerpt */
+	RESULT_DIFFERS,       /* a packet: .replay.difference */
 	RESULT_CONTRADICTION, /* Zydis or the flow against libipt: .replay.wrong */
 	RESULT_UNDECODED,     /* libipt cannot follow: a gap */
 	RESULT_NOTHING,
@@ -28,7 +28,7 @@ struct reencode_result {
 	struct decode_filter filter;
 	struct trace_stats stats;
 	struct replay_result replay;
-	struct excerpt excerpt; /* where .replay.difference is */
+	struct excerpt excerpt; /* where the trace is not equal */
 	uint64_t distinct_blocks, distinct_insns;
 	unsigned line_count;
 	char line[REENCODE_LINES][REENCODE_LINE_BYTES];
