@@ -47,6 +47,17 @@ static const struct {
 #undef ERRATUM
 };
 
+/* Processors that have no row of their own: CPUID.1:EAX without stepping. */
+static const struct {
+	uint32_t signature;
+	const char *profile;
+} other_models[] = {
+#define MODEL(model_, profile_, part_) \
+ { UINT32_C(0x600) | ((model_)&0xf0U) << 12 | ((model_)&0xfU) << 4, profile_ },
+#include "emu/profile/model.def"
+#undef MODEL
+};
+
 static const struct profile profiles[] = {
 #define PROFILE(name_, title_, signature_, leaf_max_, core_, native_, uarch_, \
     phy_, ebx_, ecx_, eax1_, ebx1_, den_, num_, ecx15_, crystal_, cbr_,       \
@@ -99,6 +110,22 @@ const struct profile *
 profile_at(size_t index)
 {
 	return index < TZ_ARRAY_LEN(profiles) ? &profiles[index] : NULL;
+}
+
+const struct profile *
+profile_of_signature(uint32_t signature)
+{
+	/* Stepping and processor type are no part of a model. */
+	const uint32_t mask = UINT32_C(0x0fff0ff0);
+
+	for (size_t i = 0; i < TZ_ARRAY_LEN(profiles); i++)
+		if (profiles[i].pt &&
+		    (profiles[i].signature & mask) == (signature & mask))
+			return &profiles[i];
+	for (size_t i = 0; i < TZ_ARRAY_LEN(other_models); i++)
+		if (other_models[i].signature == (signature & mask))
+			return profile_find(other_models[i].profile);
+	return NULL;
 }
 
 void

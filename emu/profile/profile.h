@@ -137,6 +137,12 @@ const struct profile *profile_find(const char *name);
 const struct profile *profile_at(size_t index);
 
 /*
+ * The profile with Intel PT that is most like the processor of SIGNATURE (CPUID.1:EAX), by
+ * family and model: its own or that of model.def.  NULL: no such processor is known.
+ */
+const struct profile *profile_of_signature(uint32_t signature);
+
+/*
  * Makes PROFILE that of a core of a hybrid part: CPUID reports a hybrid part, and
  * leaf 1AH exists.  Rows of hybrid parts already are.  GP and FIXED: the counters that all
  * cores of the part have, which leaf 0AH announces on each: a core may have more, and

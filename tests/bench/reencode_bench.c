@@ -80,7 +80,7 @@ static __attribute__((noinline)) double
 again(const struct work *work, struct memory_image *memory_image)
 {
 	struct reencode_options options = {
-		.profile = reencode_nearest(work->signature),
+		.profile = profile_of_signature(work->signature),
 		.signature = work->signature,
 		.form = COMPARE_BYTES,
 		.ctl_given = work->ctl_given,

@@ -11,41 +11,6 @@
 #define REENCODE_NEVER_IN_PSB \
  (PKT_BIT(TNT) | PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(BAD))
 
-/* Family and model of CPUID.1:EAX. */
-static unsigned
-reencode_model(uint32_t signature, unsigned *family)
-{
-	*family = signature >> 8 & 0xf;
-	if (*family == 0xf)
-		*family += signature >> 20 & 0xff;
-	return (signature >> 4 & 0xf) | (signature >> 12 & 0xf0);
-}
-
-const struct profile *
-reencode_nearest(uint32_t signature)
-{
-	const struct profile *best = profile_at(0), *profile;
-	unsigned family, model = reencode_model(signature, &family);
-	unsigned best_distance = UINT32_MAX;
-
-	for (size_t i = 0; (profile = profile_at(i)) != NULL; i++) {
-		unsigned other_family;
-		unsigned other = reencode_model(
-		    profile->signature, &other_family);
-		unsigned distance = other < model ? model - other
-						  : other - model;
-
-		if (!profile->pt)
-			continue;
-		distance += other_family == family ? 0 : 0x10000;
-		if (distance < best_distance) {
-			best_distance = distance;
-			best = profile;
-		}
-	}
-	return best;
-}
-
 /* A copy of the trace in which PEBS blocks, unknown to libipt, are PADs.  NULL: no memory. */
 static uint8_t *
 reencode_blank(const uint8_t *bytes, uint64_t count)

@@ -30,7 +30,4 @@ void reencode_print(
 char *reencode_json(const char *name, const struct reencode_options *options,
     const struct reencode_result *result);
 
-/* The CPU model with Intel PT whose family and model are nearest to SIGNATURE (CPUID.1:EAX). */
-const struct profile *reencode_nearest(uint32_t signature);
-
 #endif

@@ -26,7 +26,7 @@ enum {
 static const struct argp_option reencode_argp_options[] = {
 	{ "pt", OPT_PT, "FILE", 0, "The captured trace", 0 },
 	{ "cpu", OPT_CPU, "F/M/S|N", 0,
-	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e/3; "
+	    "Family, model and stepping of the processor: 6/94/3, 0x6/0x5e; "
 	    "or, of a perf.data, re-encode only the trace of CPU N",
 	    0 },
 	{ "tid", OPT_TID, "N", 0,
@@ -50,7 +50,7 @@ static const struct argp_option reencode_argp_options[] = {
 	    "filter range has to be given, too",
 	    0 },
 	{ "profile", OPT_PROFILE, "NAME", 0,
-	    "CPU model (default: the one nearest to --cpu)", 0 },
+	    "CPU model (default: that of --cpu)", 0 },
 	{ "strict", OPT_STRICT, NULL, 0,
 	    "Also compare IP compression, TNT grouping and positions of PSB",
 	    0 },
@@ -141,8 +141,11 @@ parse_end(struct reencode_input *input, struct argp_state *state)
 	if (!input->cpu_given)
 		argp_error(state, "which processor (--cpu)?");
 	if (input->options.profile == NULL)
-		input->options.profile = reencode_nearest(
+		input->options.profile = profile_of_signature(
 		    input->options.signature);
+	if (input->options.profile == NULL)
+		argp_error(
+		    state, REENCODE_UNKNOWN_CPU, input->options.signature);
 }
 
 static error_t

@@ -9,6 +9,7 @@
 #include "emu/base/rtit.h"
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode/reencode_one.h"
+#include "harness/cmd/reencode/reencode_text.h"
 #include "traces/memory/perf_memory.h"
 #include "traces/perf_data/perf_intel_pt.h"
 
@@ -38,7 +39,11 @@ set_options(struct perf_input *perf)
 		    "--cpu F/M/S or --profile NAME",
 		    perf->file->path, perf->file->cpuid);
 	if (options->profile == NULL)
-		options->profile = reencode_nearest(options->signature);
+		options->profile = profile_of_signature(options->signature);
+	if (options->profile == NULL)
+		return tz_error(perf->err, TZ_EUSAGE,
+		    "%s: " REENCODE_UNKNOWN_CPU, perf->file->path,
+		    options->signature);
 	if (!options->ctl_given) {
 		options->ctl_given = true;
 		options->ctl = perf->pt.ctl;

@@ -24,11 +24,12 @@ parse_number(const char **text, int base, char stop, uint64_t *value)
 const char *
 reencode_cpu(const char *text, uint32_t *signature)
 {
-	uint64_t family, model, stepping, extended;
+	uint64_t family, model, stepping = 0, extended;
 
 	if (!parse_number(&text, 0, '/', &family) ||
-	    !parse_number(&text, 0, '/', &model) ||
-	    !parse_number(&text, 0, '\0', &stepping))
+	    (!parse_number(&text, 0, '\0', &model) &&
+		(!parse_number(&text, 0, '/', &model) ||
+		    !parse_number(&text, 0, '\0', &stepping))))
 		return "not FAMILY/MODEL/STEPPING";
 	if (family > 0xf + 0xff || model > 0xff || stepping > 0xf)
 		return "no processor has such a signature";

@@ -7,7 +7,12 @@
 
 #include "traces/decode/decode.h"
 
-/* FAMILY/MODEL/STEPPING, decimal or 0x, as in CPUID.1:EAX. */
+/* The message for a signature (CPUID.1:EAX) whose model is none of ours. */
+#define REENCODE_UNKNOWN_CPU                                                   \
+ "no CPU model is known for a processor of signature %#x, or it has no Intel " \
+ "PT: give --profile NAME (see topaz list profiles)"
+
+/* FAMILY/MODEL/STEPPING, decimal or 0x, as in CPUID.1:EAX.  Without STEPPING: 0. */
 const char *reencode_cpu(const char *text, uint32_t *signature);
 
 /* ADDRn_CFG.  SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */

@@ -153,7 +153,7 @@ remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
     size_t bytes, struct reencode_result *result)
 {
 	const struct reencode_options options = {
-		.profile = reencode_nearest(0x506e3),
+		.profile = profile_of_signature(0x506e3),
 		.signature = 0x506e3,
 		.form = COMPARE_STRICT,
 	};

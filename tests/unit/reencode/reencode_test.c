@@ -264,7 +264,7 @@ remake_capture(enum compare_form form, uint64_t offset, uint8_t mask,
     struct reencode_result *result)
 {
 	struct reencode_options options = {
-		.profile = reencode_nearest(0x506e3),
+		.profile = profile_of_signature(0x506e3),
 		.signature = 0x506e3,
 		.form = form,
 		.filter_given = true,

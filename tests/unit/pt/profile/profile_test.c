@@ -219,6 +219,40 @@ errata_are_those_that_libipt_knows(void **state)
 	assert_int_equal(profile_erratum_find("skl15"), PROFILE_ERRATUM_COUNT);
 }
 
+/* libipt knows those of model.def, too: the row of each can show all errata that it has. */
+static void
+processors_without_a_row_have_one_of_their_kind(void **state)
+{
+	unsigned known = 0;
+
+	(void)state;
+	for (uint32_t model = 0; model <= 0xff; model++) {
+		uint32_t signature = 0x600 | (model & 0xf0) << 12 |
+		    (model & 0xf) << 4;
+		const struct profile *profile = profile_of_signature(signature);
+		uint32_t errata;
+
+		/* Whatever the stepping. */
+		assert_ptr_equal(profile, profile_of_signature(signature | 7));
+		if (!errata_of(signature, &errata) || errata == 0)
+			continue;
+		known++;
+		if (profile == NULL)
+			fail_msg("model %x: libipt knows it", model);
+		if ((errata & ~profile->errata) != 0)
+			fail_msg("model %x, as %s: %x, libipt says %x", model,
+			    profile->name, profile->errata, errata);
+	}
+	assert_true(known >= 40);
+	assert_string_equal(profile_of_signature(0x806ec)->name, "kabylake");
+	assert_string_equal(profile_of_signature(0x406e3)->name, "skylake");
+	assert_string_equal(profile_of_signature(0x90672)->name, "alderlake-p");
+	/* Haswell, Core 2, a family of another vendor. */
+	assert_null(profile_of_signature(0x306c3));
+	assert_null(profile_of_signature(0x6fb));
+	assert_null(profile_of_signature(0xa20f12));
+}
+
 static void
 each_model_can_run_what_its_leaves_promise(void **state)
 {
@@ -258,6 +292,8 @@ main(void)
 		    leaves_out_of_range_read_as_the_highest_basic_one),
 		cmocka_unit_test(models_read_as_their_dumps),
 		cmocka_unit_test(errata_are_those_that_libipt_knows),
+		cmocka_unit_test(
+		    processors_without_a_row_have_one_of_their_kind),
 		cmocka_unit_test(each_model_can_run_what_its_leaves_promise),
 	};
 
