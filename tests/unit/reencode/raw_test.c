@@ -147,15 +147,16 @@ a_part_of_an_instruction_is_no_contradiction(void **state)
  PSB, 0x99, 0x20, 0x02, 0x03, 0x25, 0, 0x02, 0x23, 0x99, 0x01, 0x71, 0, 0, \
      0x40, 0, 0, 0
 
-/* STREAM, of which nothing is known, made again where CODE lies at 400000h. */
+/* STREAM of SIGNATURE, of which no more is known, made again where CODE lies at 400000h. */
 static void
-remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
-    size_t bytes, struct reencode_result *result)
+remake_form(enum compare_form form, uint32_t signature, const uint8_t *code,
+    size_t code_bytes, const uint8_t *stream, size_t bytes,
+    struct reencode_result *result)
 {
 	const struct reencode_options options = {
-		.profile = profile_of_signature(0x506e3),
-		.signature = 0x506e3,
-		.form = COMPARE_STRICT,
+		.profile = profile_of_signature(signature),
+		.signature = signature,
+		.form = form,
 	};
 	struct memory_image *memory_image = memory_image_create();
 	struct tz_error err;
@@ -166,6 +167,59 @@ remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
 	    reencode_trace(stream, bytes, memory_image, &options, result, &err),
 	    0);
 	memory_image_destroy(memory_image);
+}
+
+static void
+remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
+    size_t bytes, struct reencode_result *result)
+{
+	remake_form(
+	    COMPARE_STRICT, 0x506e3, code, code_bytes, stream, bytes, result);
+}
+
+/* The canonical form does not compare a PSB+: what comes behind it is still seen. */
+static void
+events_may_follow_a_psb_that_is_not_compared(void **state)
+{
+	static const uint8_t code[] = { 0x90, 0x90, 0x90, 0x90 };
+	static const uint8_t stream[] = {
+		/* PSB, FUP 400000h, MODE.Exec, PSBEND: no CBR, no MODE.TSX */
+		PSB, 0x7d, 0, 0, 0x40, 0, 0, 0, 0x99, 0x01, 0x02, 0x23,
+		/* a transaction begins at 400001h and ends at 400002h */
+		0x99, 0x21, 0x3d, 0x01, 0x00, 0x99, 0x20, 0x3d, 0x02, 0x00,
+		/* trace off at 400003h */
+		0x3d, 0x03, 0x00, 0x01
+	};
+	struct reencode_result result;
+
+	(void)state;
+	remake_form(COMPARE_CANONICAL, 0x506e3, code, sizeof(code), stream,
+	    sizeof(stream), &result);
+	if (!result.equal)
+		reencode_print(&result, stream, stderr);
+	assert_true(result.equal);
+	assert_int_equal(result.replay.other_events, 2);
+	reencode_result_free(&result);
+}
+
+/* User only, without branches: no packet but that of the event shows ContextEn. */
+static void
+ptwrites_alone_are_a_trace(void **state)
+{
+	static const uint8_t code[] = { 0x90 };
+	/* PSB, PSBEND, PTW of 4 and of 8 bytes */
+	static const uint8_t stream[] = { PSB, 0x02, 0x23, 0x02, 0x12, 1, 2, 3,
+		4, 0x02, 0x32, 1, 2, 3, 4, 5, 6, 7, 8 };
+	struct reencode_result result;
+
+	(void)state;
+	remake_form(COMPARE_CANONICAL, 0xb06e0, code, sizeof(code), stream,
+	    sizeof(stream), &result);
+	if (!result.equal)
+		reencode_print(&result, stream, stderr);
+	assert_true(result.equal);
+	assert_int_equal(result.replay.other_events, 2);
+	reencode_result_free(&result);
 }
 
 /* What comes behind a difference is not followed: a ring of jumps, say. */
@@ -265,6 +319,8 @@ main(void)
 		cmocka_unit_test(
 		    a_trace_of_many_enables_may_begin_in_the_middle),
 		cmocka_unit_test(a_part_of_an_instruction_is_no_contradiction),
+		cmocka_unit_test(events_may_follow_a_psb_that_is_not_compared),
+		cmocka_unit_test(ptwrites_alone_are_a_trace),
 		cmocka_unit_test(nothing_is_far_ahead_of_a_difference),
 		cmocka_unit_test(a_branch_to_what_follows_goes_either_way),
 		cmocka_unit_test(ranges_that_do_not_show_are_asked_for),

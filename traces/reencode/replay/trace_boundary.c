@@ -159,8 +159,15 @@ bool
 trace_boundary_locate(
     struct replay *replay, const struct psb_plus *plus, struct pt_context *at)
 {
-	uint64_t ip;
+	uint64_t ctl = replay->driver.ctl, ip;
 
+	/* Without branch packets only a PIP shows ContextEn, and nothing FilterEn. */
+	if (!(ctl & CTL_BRANCH_EN) && (plus->context || !(ctl & CTL_OS))) {
+		*at = unit_driver_context(&replay->driver, at, true);
+		(void)unit_driver_range(
+		    &replay->driver, UNIT_DRIVER_CFG_FILTER, &at->ip);
+		return false;
+	}
 	if (!plus->context) {
 		*at = unit_driver_context(&replay->driver, at, false);
 		return false;
