@@ -52,8 +52,11 @@ static const struct {
 	uint32_t signature;
 	const char *profile;
 } other_models[] = {
-#define MODEL(model_, profile_, part_) \
- { UINT32_C(0x600) | ((model_)&0xf0U) << 12 | ((model_)&0xfU) << 4, profile_ },
+#define MODEL(family_, model_, profile_, part_)                         \
+ { UINT32_C(0x100) * ((family_) > 15 ? 15 : (family_)) |                \
+	     UINT32_C(0x100000) * ((family_) > 15 ? (family_)-15 : 0) | \
+	     ((model_)&0xf0U) << 12 | ((model_)&0xfU) << 4,             \
+	 profile_ },
 #include "emu/profile/model.def"
 #undef MODEL
 };

@@ -261,6 +261,28 @@ compare_append(struct compare *compare, const uint8_t *bytes, uint64_t count)
 	compare->ours.parser.count = compare->own_count;
 }
 
+/*
+ * What a PSB+ that is not compared says of the mode, the unit's side knows, too: it may
+ * send no MODE.Exec there.
+ */
+static void
+compare_take_exec(struct compare *compare)
+{
+	struct compare_side *ours = &compare->ours;
+	struct pkt_parser parser = compare->theirs.parser;
+	struct pkt packet;
+
+	parser.count = compare->count;
+	if (compare->form != COMPARE_CANONICAL || ours->exec_known ||
+	    (!parser.in_psb &&
+		(!pkt_next(&parser, &packet) || packet.kind != PKT_PSB)) ||
+	    !pkt_next_of(&parser, &packet, PKT_BIT(EXEC) | PKT_BIT(PSBEND)) ||
+	    packet.kind != PKT_EXEC)
+		return;
+	ours->exec = packet.value;
+	ours->exec_known = true;
+}
+
 /* The bytes are no longer equal: packets are, up to the boundary. */
 static void
 compare_separate(struct compare *compare)
@@ -275,6 +297,7 @@ compare_separate(struct compare *compare)
 		theirs->bits = 0;
 	theirs->drop_fup = false;
 	compare->ours = *theirs;
+	compare_take_exec(compare);
 	theirs->parser.offset = compare->boundary;
 	theirs->parser.count = compare->count;
 	compare->ours.parser.offset = 0;

@@ -11,7 +11,8 @@
 #define PENDING_PACKETS_EVENTS                                                \
  (PKT_BIT(MTC) | PKT_BIT(TSC) | PKT_BIT(CBR) | PKT_BIT(TSX) | PKT_BIT(EXEC) | \
      PKT_BIT(PTW) | PKT_BIT(MWAIT) | PKT_BIT(PWRE) | PKT_BIT(EXSTOP) |        \
-     PKT_BIT(MNT) | PKT_BIT(BBP) | PKT_BIT(CFE) | PKT_BIT(EVD))
+     PKT_BIT(PWRX) | PKT_BIT(MNT) | PKT_BIT(BBP) | PKT_BIT(CFE) |             \
+     PKT_BIT(EVD))
 
 #define PENDING_PACKETS_ITEMS  64
 #define PENDING_PACKETS_BLOCKS 8
@@ -107,6 +108,14 @@ pending_packets_power_enter(
 		pt_unit_exstop(replay->driver.unit, &at);
 }
 
+static void
+pending_packets_wake(struct replay *replay, const struct pkt *pwrx)
+{
+	pt_unit_power_exit(replay->driver.unit, &replay->at,
+	    (uint8_t)(pwrx->value >> 4 & 0xf), (uint8_t)(pwrx->value & 0xf),
+	    (uint8_t)(pwrx->value >> 8 & 0xf));
+}
+
 /*
  * TSC, TMA and CBR outside of PSB+: of a wake, or of a change of frequency.  False: they
  * may be those of an enable.
@@ -141,10 +150,7 @@ pending_packets_status(
 	clock_status(&replay->clock, replay->clock.look);
 	if (wakes) {
 		pt_unit_set_cbr(replay->driver.unit, cbr.value & 0xff);
-		pt_unit_power_exit(replay->driver.unit, &replay->at,
-		    (uint8_t)(other.value >> 4 & 0xf),
-		    (uint8_t)(other.value & 0xf),
-		    (uint8_t)(other.value >> 8 & 0xf));
+		pending_packets_wake(replay, &other);
 	} else {
 		pt_unit_frequency(replay->driver.unit, cbr.value & 0xff);
 	}
@@ -273,6 +279,9 @@ pending_packets_event(struct replay *replay, struct clock_next *next)
 	case PKT_PWRE:
 	case PKT_EXSTOP:
 		pending_packets_power_enter(replay, packet, behind);
+		return true;
+	case PKT_PWRX:
+		pending_packets_wake(replay, packet);
 		return true;
 	case PKT_EVD:
 	case PKT_CFE:

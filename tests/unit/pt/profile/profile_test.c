@@ -247,6 +247,9 @@ processors_without_a_row_have_one_of_their_kind(void **state)
 	assert_string_equal(profile_of_signature(0x806ec)->name, "kabylake");
 	assert_string_equal(profile_of_signature(0x406e3)->name, "skylake");
 	assert_string_equal(profile_of_signature(0x90672)->name, "alderlake-p");
+	/* Family 19. */
+	assert_string_equal(
+	    profile_of_signature(0x400f10)->name, "granite-rapids");
 	/* Haswell, Core 2, a family of another vendor. */
 	assert_null(profile_of_signature(0x306c3));
 	assert_null(profile_of_signature(0x6fb));
