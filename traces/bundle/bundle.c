@@ -344,17 +344,36 @@ bundle_read_events(const struct bundle *bundle, struct event **events,
 }
 
 int
-bundle_read_exec_log(const struct bundle *bundle, unsigned cpu,
-    uint32_t **words, size_t *count, struct tz_error *err)
+bundle_load_exec_log(const struct bundle *bundle, unsigned cpu,
+    char name[BUNDLE_NAME_BYTES], uint8_t **packed, size_t *count,
+    struct tz_error *err)
+{
+	snprintf(name, BUNDLE_NAME_BYTES, "truth-cpu%u.zst", cpu);
+	return bundle_load(bundle->path, name, packed, count, err);
+}
+
+int
+bundle_has_exec_log(
+    const struct bundle *bundle, unsigned cpu, bool *has, struct tz_error *err)
 {
 	char name[BUNDLE_NAME_BYTES];
-	uint8_t *content;
+	struct zfile_frames frames = { .name = name };
+	uint8_t *packed, *content = malloc(ZFILE_FRAME_BYTES);
+	size_t count = 0;
 	int error;
 
-	snprintf(name, sizeof(name), "truth-cpu%u.zst", cpu);
-	error = bundle_read_packed(
-	    bundle, name, sizeof(**words), &content, count, err);
-	*words = (uint32_t *)(void *)content;
+	*has = false;
+	if (content == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", bundle->path);
+	error = bundle_load_exec_log(
+	    bundle, cpu, name, &packed, &frames.count, err);
+	if (error == 0) {
+		frames.bytes = packed;
+		error = zfile_next(&frames, content, &count, err);
+		free(packed);
+	}
+	free(content);
+	*has = count != 0;
 	return error;
 }
 

@@ -7,7 +7,7 @@ exec_log_file_free(struct exec_log_file *log)
 {
 	if (log == NULL)
 		return;
-	free(log->steps);
+	step_list_free(&log->steps);
 	free(log->blocks);
 	free(log->offsets);
 	free(log->code);

@@ -1,5 +1,6 @@
 #include "traces/bundle/exec_log_read.h"
 
+#include "traces/bundle/zfile.h"
 #include "traces/decode/vector.h"
 
 #include <inttypes.h>
@@ -10,6 +11,8 @@
 #define READ_INSN_BYTES_MAX  15u
 /* Dictionary size of older writers, which reuse their entries. */
 #define READ_ENTRIES_AGAIN 16384u
+/* A record, the DEFINE that a CODE precedes and the CUT after it have fewer words. */
+#define READ_RECORD_WORDS (READ_BLOCK_BYTES_MAX / 4 + 64)
 
 struct exec_log_reader {
 	const char *name;
@@ -20,8 +23,13 @@ struct exec_log_reader {
 	const uint32_t *words;
 	size_t count, at;
 
+	/* A packed log: .words is .window, a part of it behind BASE words. */
+	struct zfile_frames *frames; /* NULL: .words is the whole log */
+	uint32_t *window;
+	size_t window_bytes, base;
+
 	/* Allocated and used elements of the log's arrays. */
-	size_t step_room, block_room, offset_room;
+	size_t block_room, offset_room;
 	size_t context_room, msr_room, event_room, time_room, gap_room;
 	size_t block_count, offset_count;
 	size_t context_count, msr_count, event_count, gap_count;
@@ -55,7 +63,8 @@ read_bad(struct exec_log_reader *reader, const char *what)
 {
 	if (reader->error == 0)
 		reader->error = tz_error(reader->err, TZ_EFORMAT,
-		    "%s: word %zu: %s", reader->name, reader->at, what);
+		    "%s: word %zu: %s", reader->name, reader->base + reader->at,
+		    what);
 	return reader->error;
 }
 
@@ -72,15 +81,10 @@ static void
 read_step(
     struct exec_log_reader *reader, enum exec_log_file_step kind, size_t index)
 {
-	struct exec_log_file *log = reader->log;
-
-	if (!GROW(log->steps, reader->step_room, log->count + 1) ||
-	    index >= UINT32_MAX >> EXEC_LOG_FILE_BITS) {
+	if (index >= UINT32_MAX >> EXEC_LOG_FILE_BITS ||
+	    !step_list_add(&reader->log->steps,
+		(uint32_t)index << EXEC_LOG_FILE_BITS | (uint32_t)kind))
 		read_no_memory(reader);
-		return;
-	}
-	log->steps[log->count++] = (uint32_t)index << EXEC_LOG_FILE_BITS |
-	    (uint32_t)kind;
 }
 
 static uint64_t
@@ -159,7 +163,8 @@ read_block_decode(
 				    TZ_EFORMAT,
 				    "%s: word %zu: no code image has an "
 				    "instruction at 0x%" PRIx64,
-				    reader->name, reader->at, va + offset);
+				    reader->name, reader->base + reader->at,
+				    va + offset);
 			return reader->error;
 		}
 		log->offsets[reader->offset_count++] = (uint16_t)offset;
@@ -336,7 +341,8 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 		return;
 	}
 	/* Each entry takes a record of its own, except reused ones. */
-	if (entry >= READ_ENTRIES_AGAIN && entry > reader->at / 4 + 1) {
+	if (entry >= READ_ENTRIES_AGAIN &&
+	    entry > (reader->base + reader->at) / 4 + 1) {
 		read_bad(reader, "DEFINE skips entries");
 		return;
 	}
@@ -571,31 +577,94 @@ read_word(struct exec_log_reader *reader)
 	}
 }
 
+/* Makes the window hold the next record whole, or all that is left. */
+static void
+read_refill(struct exec_log_reader *reader)
+{
+	size_t left = reader->window_bytes - reader->at * sizeof(uint32_t);
+	uint8_t *window = (uint8_t *)(void *)reader->window;
+	size_t count = 1;
+
+	if (left >= READ_RECORD_WORDS * sizeof(uint32_t))
+		return;
+	memmove(window, &reader->window[reader->at], left);
+	reader->base += reader->at;
+	reader->at = 0;
+	while (count != 0 && left < READ_RECORD_WORDS * sizeof(uint32_t)) {
+		reader->error = zfile_next(
+		    reader->frames, &window[left], &count, reader->err);
+		if (reader->error != 0)
+			return;
+		left += count;
+	}
+	reader->window_bytes = left;
+	reader->count = left / sizeof(uint32_t);
+	if (count == 0 && left % sizeof(uint32_t) != 0)
+		reader->error = tz_error(reader->err, TZ_EFORMAT,
+		    "%s: its content ends in a record", reader->name);
+}
+
+static int
+read_words(struct exec_log_reader *reader, struct exec_log_file **out)
+{
+	*out = NULL;
+	reader->next_code = EXEC_LOG_NO_CODE;
+	reader->log = calloc(1, sizeof(*reader->log));
+	if (reader->log == NULL)
+		return read_no_memory(reader);
+	do {
+		if (reader->frames != NULL)
+			read_refill(reader);
+		if (reader->error == 0 && reader->at < reader->count)
+			read_word(reader);
+	} while (reader->error == 0 && reader->at < reader->count);
+	free(reader->dict);
+	free(reader->hash);
+	if (reader->error != 0) {
+		exec_log_file_free(reader->log);
+		return reader->error;
+	}
+	*out = reader->log;
+	return 0;
+}
+
 int
 exec_log_read(const char *name, const uint32_t *words, size_t count,
-    struct code *code, struct exec_log_file **out, struct tz_error *err)
+    struct code *code, struct exec_log_file **log, struct tz_error *err)
 {
 	struct exec_log_reader reader = {
 		.name = name,
 		.err = err,
 		.code = code,
-		.log = calloc(1, sizeof(*reader.log)),
 		.words = words,
 		.count = count,
-		.next_code = EXEC_LOG_NO_CODE,
 	};
 
-	*out = NULL;
-	if (reader.log == NULL)
+	return read_words(&reader, log);
+}
+
+int
+exec_log_read_packed(const char *name, const uint8_t *bytes, size_t count,
+    struct code *code, struct exec_log_file **log, struct tz_error *err)
+{
+	struct zfile_frames frames = {
+		.name = name, .bytes = bytes, .count = count
+	};
+	struct exec_log_reader reader = {
+		.name = name,
+		.err = err,
+		.code = code,
+		.frames = &frames,
+		.window = malloc(
+		    ZFILE_FRAME_BYTES + READ_RECORD_WORDS * sizeof(uint32_t)),
+	};
+	int error;
+
+	*log = NULL;
+	if (reader.window == NULL)
 		return read_no_memory(&reader);
-	while (reader.at < count && reader.error == 0)
-		read_word(&reader);
-	free(reader.dict);
-	free(reader.hash);
-	if (reader.error != 0) {
-		exec_log_file_free(reader.log);
-		return reader.error;
-	}
-	*out = reader.log;
-	return 0;
+	reader.words = reader.window;
+	error = read_words(&reader, log);
+	free(reader.window);
+	return error;
 }

@@ -8,6 +8,7 @@
 #define TOPAZ_TRACES_BUNDLE_EXEC_LOG_READ_H
 
 #include "emu/base/exec_log.h"
+#include "traces/bundle/step_list.h"
 #include "traces/decode/code.h"
 
 /* Consecutive instructions in memory. */
@@ -38,9 +39,8 @@ enum exec_log_file_step {
 #define EXEC_LOG_FILE_BITS 3
 
 struct exec_log_file {
-	size_t count;
 	/* Index << EXEC_LOG_FILE_BITS | enum exec_log_file_step. */
-	uint32_t *steps;
+	struct step_list steps;
 	struct exec_log_block *blocks;
 	uint16_t *offsets; /* of instructions from their block's va */
 	uint8_t
@@ -78,6 +78,10 @@ bool exec_log_file_cycles(
  * address that CODE does not cover; -TZ_EIO: no memory.
  */
 int exec_log_read(const char *name, const uint32_t *words, size_t count,
+    struct code *code, struct exec_log_file **log, struct tz_error *err);
+
+/* The same of the packed file that NAME names, piece by piece. */
+int exec_log_read_packed(const char *name, const uint8_t *bytes, size_t count,
     struct code *code, struct exec_log_file **log, struct tz_error *err);
 void exec_log_file_free(struct exec_log_file *log);
 

@@ -169,6 +169,68 @@ zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 	return 0;
 }
 
+int
+zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
+    struct tz_error *err)
+{
+	const uint8_t *bytes = &frames->bytes[frames->at];
+	size_t left = frames->count - frames->at, frame, done;
+	unsigned long long size;
+
+	*count = 0;
+	/* A frame may be empty. */
+	for (; *count == 0 && left != 0; bytes += frame, left -= frame) {
+		size = ZSTD_getFrameContentSize(bytes, left);
+		frame = ZSTD_findFrameCompressedSize(bytes, left);
+		if (ZSTD_isError(frame) || size > ZFILE_FRAME_BYTES)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: no whole zstd frame at byte %zu", frames->name,
+			    frames->at);
+		done = ZSTD_decompress(out, ZFILE_FRAME_BYTES, bytes, frame);
+		if (ZSTD_isError(done) || done != size)
+			return tz_error(err, TZ_EFORMAT, "%s: %s", frames->name,
+			    ZSTD_isError(done) ? ZSTD_getErrorName(done)
+					       : "content shorter than stated");
+		frames->at += frame;
+		*count = done;
+	}
+	frames->content += *count;
+	if (frames->content > ZFILE_FRAMES_BYTES)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: its content has more than 64 GiB", frames->name);
+	return 0;
+}
+
+bool
+zfile_pack(
+    const void *bytes, size_t count, uint8_t **packed, size_t *packed_bytes)
+{
+	size_t most = ZSTD_compressBound(count);
+	uint8_t *out = malloc(most), *fitting;
+
+	*packed = NULL;
+	*packed_bytes = 0;
+	if (out == NULL)
+		return false;
+	*packed_bytes = ZSTD_compress(out, most, bytes, count, ZFILE_LEVEL);
+	if (ZSTD_isError(*packed_bytes)) {
+		free(out);
+		return false;
+	}
+	fitting = realloc(out, *packed_bytes);
+	*packed = fitting == NULL ? out : fitting;
+	return true;
+}
+
+void
+zfile_unpack_whole(
+    const uint8_t *packed, size_t packed_bytes, void *out, size_t count)
+{
+	size_t done = ZSTD_decompress(out, count, packed, packed_bytes);
+
+	TZ_ASSERT(done == count);
+}
+
 /* Unpacks with STREAM into growing memory; always sets *CONTENT. */
 static const char *
 zfile_stream(ZSTD_DCtx *stream, ZSTD_inBuffer *in, uint8_t **content,

@@ -34,9 +34,37 @@ int zfile_finish(struct zfile_writer *writer, struct tz_error *err);
 int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
+/*
+ * The same piece by piece: content that is larger than memory.  Set .name, .bytes and
+ * .count of the whole file; the rest is 0.
+ */
+struct zfile_frames {
+	const char *name; /* for messages */
+	const uint8_t *bytes;
+	size_t count, at;
+	uint64_t content; /* bytes unpacked so far, at most ZFILE_FRAMES_BYTES */
+};
+
+#define ZFILE_FRAMES_BYTES (UINT64_C(64) << 30)
+
+/*
+ * Decompresses the next frame to OUT, which has room for ZFILE_FRAME_BYTES; *COUNT bytes,
+ * 0: there is none.  Errors as of zfile_decompress().
+ */
+int zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
+    struct tz_error *err);
+
 /* The same for any zstd file: frames of any size, with or without a checksum. */
 int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
+
+/* Compresses BYTES into memory that the caller frees.  False: out of memory. */
+bool zfile_pack(
+    const void *bytes, size_t count, uint8_t **packed, size_t *packed_bytes);
+
+/* Decompresses what zfile_pack() made of COUNT bytes to OUT. */
+void zfile_unpack_whole(
+    const uint8_t *packed, size_t packed_bytes, void *out, size_t count);
 
 /*
  * Content that comes piece by piece as one zstd stream without an end: that of the

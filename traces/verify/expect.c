@@ -217,8 +217,8 @@ expect_next(struct expect *expect, struct expect_item *item)
 {
 	const struct exec_log_file *log = expect->log;
 
-	while (expect->at < log->count) {
-		uint32_t step = log->steps[expect->at];
+	while (expect->at < log->steps.count) {
+		uint32_t step = step_list_at(&log->steps, expect->at);
 		uint32_t index = step >> EXEC_LOG_FILE_BITS;
 
 		if ((step & ((1u << EXEC_LOG_FILE_BITS) - 1)) !=

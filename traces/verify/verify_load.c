@@ -21,18 +21,16 @@ static int
 verify_load_exec_log(struct verify_work *work, unsigned cpu, struct code *code)
 {
 	char name[BUNDLE_NAME_BYTES];
-	uint32_t *words;
+	uint8_t *packed;
 	size_t count;
-	int error;
+	int error = bundle_load_exec_log(
+	    work->bundle, cpu, name, &packed, &count, work->err);
 
-	snprintf(name, sizeof(name), "truth-cpu%u.zst", cpu);
-	error = bundle_read_exec_log(
-	    work->bundle, cpu, &words, &count, work->err);
 	if (error != 0)
 		return error;
-	error = exec_log_read(
-	    name, words, count, code, &work->logs[cpu], work->err);
-	free(words);
+	error = exec_log_read_packed(
+	    name, packed, count, code, &work->logs[cpu], work->err);
+	free(packed);
 	if (error != 0)
 		return error;
 	return flow_cpu_create(work->logs[cpu], &work->cpus[cpu], work->err);

@@ -152,19 +152,13 @@ print_result(const struct verify_input *input,
 static int
 check_exec_log(const struct bundle *bundle, struct tz_error *err)
 {
-	size_t count = 0;
-	unsigned i;
+	bool has = false;
 	int error = 0;
 
-	for (i = 0; error == 0 && count == 0 && i < bundle->info.cpu_count;
-	     i++) {
-		uint32_t *words;
-
-		error = bundle_read_exec_log(bundle, i, &words, &count, err);
-		if (error == 0)
-			free(words);
-	}
-	if (error == 0 && count == 0)
+	for (unsigned i = 0; error == 0 && !has && i < bundle->info.cpu_count;
+	     i++)
+		error = bundle_has_exec_log(bundle, i, &has, err);
+	if (error == 0 && !has)
 		error = tz_error(err, TZ_EUSAGE,
 		    "%s: it holds no execution log (topaz run --no-exec-log)",
 		    bundle->path);

@@ -107,23 +107,47 @@ read_manifest(const uint8_t *data, size_t bytes)
 	bundle_close(bundle);
 }
 
-static void
-read_exec_log(const uint8_t *data, size_t bytes)
+/* Code at 1000h: NOPs, and in their midst a string instruction and transfers. */
+static struct code *
+make_code(void)
 {
 	static uint8_t nops[4096];
 	struct bundle_image image = {
 		.va = 0x1000, .bytes = sizeof(nops), .code = nops
 	};
 	struct code *code;
+
+	memset(nops, 0x90, sizeof(nops));
+	memcpy(&nops[2048], "\xf3\xa4\xeb\xfe\xc3", 5);
+	code = code_create(&image, 1);
+	TZ_ASSERT(code != NULL);
+	return code;
+}
+
+static void
+read_packed_exec_log(const uint8_t *packed, size_t count)
+{
+	struct code *code = make_code();
+	struct exec_log_file *log;
+	struct tz_error err = { "" };
+	int error = exec_log_read_packed(
+	    "truth-cpu0.zst", packed, count, code, &log, &err);
+
+	parsers_check(error, &err, "truth-cpu0.zst");
+	exec_log_file_free(log);
+	code_destroy(code);
+}
+
+static void
+read_exec_log(const uint8_t *data, size_t bytes)
+{
+	struct code *code = make_code();
 	struct exec_log_file *log;
 	struct tz_error err = { "" };
 	uint32_t *words = malloc(bytes + 4);
 	int error;
 
-	memset(nops, 0x90, sizeof(nops));
-	memcpy(&nops[2048], "\xf3\xa4\xeb\xfe\xc3", 5);
-	code = code_create(&image, 1);
-	TZ_ASSERT(words != NULL && code != NULL);
+	TZ_ASSERT(words != NULL);
 	memcpy(words, data, bytes);
 	error = exec_log_read(
 	    "truth-cpu0.zst", words, bytes / 4, code, &log, &err);
@@ -173,8 +197,9 @@ read_parts(const uint8_t *data, size_t bytes)
 	struct tz_error err = { "" };
 	struct event *events;
 	struct trace_off trace_off = { 0 };
-	uint32_t *words;
-	uint8_t copy[64];
+	char name[BUNDLE_NAME_BYTES];
+	uint8_t *packed, copy[64];
+	bool has;
 	size_t count;
 	int error;
 
@@ -187,10 +212,12 @@ read_parts(const uint8_t *data, size_t bytes)
 	if (error == 0)
 		free(events);
 	pack("truth-cpu0.zst", data, bytes);
-	error = bundle_read_exec_log(bundle, 0, &words, &count, &err);
+	error = bundle_load_exec_log(bundle, 0, name, &packed, &count, &err);
+	TZ_ASSERT(error == 0);
+	read_packed_exec_log(packed, count);
+	free(packed);
+	error = bundle_has_exec_log(bundle, 0, &has, &err);
 	parsers_check(error, &err, "truth-cpu0.zst");
-	if (error == 0)
-		free(words);
 	pack("cpu0.trace-off", data, bytes);
 	error = bundle_read_trace_off(bundle, 0, &trace_off, &err);
 	parsers_check(error, &err, "cpu0.trace-off");

@@ -5,6 +5,7 @@
 #include "fixture.h"
 
 #include "harness/host/folder/tree.h"
+#include "traces/bundle/zfile.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -43,7 +44,10 @@ what_was_written_comes_back(void **state)
 	struct event *events;
 	struct trace_off trace_off;
 	struct tz_error err;
-	uint32_t *words;
+	char name[BUNDLE_NAME_BYTES];
+	uint8_t *packed;
+	uint32_t word;
+	bool has;
 	uint8_t *bytes, copy[64];
 	size_t count;
 
@@ -69,9 +73,16 @@ what_was_written_comes_back(void **state)
 	assert_int_equal(events[0].kind, EVENT_TRACE_ON);
 	free(events);
 	assert_int_equal(
-	    bundle_read_exec_log(bundle, 0, &words, &count, &err), 0);
-	assert_int_equal(words[0], EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
-	free(words);
+	    bundle_load_exec_log(bundle, 0, name, &packed, &count, &err), 0);
+	assert_string_equal(name, "truth-cpu0.zst");
+	assert_int_equal(
+	    zfile_decompress(name, packed, count, &bytes, &count, &err), 0);
+	memcpy(&word, bytes, sizeof(word));
+	assert_int_equal(word, EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
+	free(bytes);
+	free(packed);
+	assert_int_equal(bundle_has_exec_log(bundle, 0, &has, &err), 0);
+	assert_true(has);
 	/* By its name, then by the name that older bundles have. */
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(

@@ -6,6 +6,9 @@
 #include "fixture.h"
 
 #include "traces/bundle/exec_log_read.h"
+#include "traces/bundle/zfile.h"
+
+#include <unistd.h>
 
 #define BASE FIXTURE_CODE
 
@@ -79,8 +82,8 @@ check_retired(struct session *session, const uint8_t *offsets, size_t count)
 		session->code, &session->log, &err) != 0)
 		fail_msg("%s", err.text);
 	log = session->log;
-	for (size_t i = 0; i < log->count; i++) {
-		uint32_t step = log->steps[i];
+	for (size_t i = 0; i < log->steps.count; i++) {
+		uint32_t step = step_list_at(&log->steps, i);
 		const struct exec_log_block *block;
 
 		if ((step & ((1u << EXEC_LOG_FILE_BITS) - 1)) !=
@@ -234,6 +237,98 @@ many_words_pass_through_the_buffer_in_order(void **state)
 	assert_int_equal(log->insns, 200000);
 	assert_int_equal(log->contexts[99999].cr3, 99999);
 	exec_log_file_free(log);
+	finish(&session);
+}
+
+/* The words in a packed file, in memory that the caller frees. */
+static uint8_t *
+packed_of(const struct session *session, size_t words, size_t *count)
+{
+	char path[] = "/tmp/topaz-truth-XXXXXX";
+	int fd = mkstemp(path);
+	struct zfile_writer *writer;
+	struct tz_error err;
+	uint8_t *packed;
+	FILE *file;
+	long size;
+
+	assert_true(fd >= 0);
+	close(fd);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(zfile_create(path, &writer, &err), 0);
+	assert_int_equal(zfile_write(writer, session->words.words,
+			     words * sizeof(uint32_t), &err),
+	    0);
+	assert_int_equal(zfile_finish(writer, &err), 0);
+	file = fopen(path, "rbe");
+	assert_non_null(file);
+	assert_int_equal(fseek(file, 0, SEEK_END), 0);
+	size = ftell(file);
+	rewind(file);
+	packed = malloc((size_t)size);
+	assert_non_null(packed);
+	*count = fread(packed, 1, (size_t)size, file);
+	assert_int_equal(*count, size);
+	fclose(file);
+	unlink(path);
+	return packed;
+}
+
+/* Piece by piece or at once: the same list, or the same error. */
+static void
+check_packed(struct session *session, size_t words)
+{
+	struct exec_log_file *whole, *pieces;
+	struct tz_error whole_err = { "" }, pieces_err = { "" };
+	size_t count;
+	uint8_t *packed = packed_of(session, words, &count);
+	int error = exec_log_read("truth", session->words.words, words,
+	    session->code, &whole, &whole_err);
+
+	assert_int_equal(exec_log_read_packed("truth", packed, count,
+			     session->code, &pieces, &pieces_err),
+	    error);
+	assert_string_equal(whole_err.text, pieces_err.text);
+	if (error == 0) {
+		assert_int_equal(whole->steps.count, pieces->steps.count);
+		for (size_t i = 0; i < whole->steps.count; i++)
+			assert_int_equal(step_list_at(&whole->steps, i),
+			    step_list_at(&pieces->steps, i));
+		assert_int_equal(whole->insns, pieces->insns);
+	}
+	exec_log_file_free(whole);
+	exec_log_file_free(pieces);
+	free(packed);
+}
+
+/* Records of all sizes lie across the ends of frames. */
+static void
+a_packed_log_is_read_piece_by_piece(void **state)
+{
+	static uint8_t code[60000];
+	struct session session;
+	size_t words;
+
+	(void)state;
+	start(&session);
+	memset(code, 0x90, sizeof(code));
+	exec_log_keep_code(session.exec_log);
+	for (unsigned i = 0; i < 200; i++) {
+		exec_log_run_code(
+		    session.exec_log, BASE + i, 1 + i * 299, code);
+		for (unsigned k = 0; k < i; k++)
+			exec_log_context(session.exec_log, k % 4, k);
+	}
+	assert_int_equal(exec_log_flush(session.exec_log), 0);
+	words = session.words.count;
+	assert_true(words * sizeof(uint32_t) > 3 * ZFILE_FRAME_BYTES);
+	check_packed(&session, words);
+	/* Cut off within a record, and with an error far behind. */
+	for (size_t cut = 1; cut < 20; cut++)
+		check_packed(&session, words - cut);
+	session.words.words[words - 4] = EXEC_LOG_CUT;
+	check_packed(&session, words);
+	check_packed(&session, 0);
 	finish(&session);
 }
 
@@ -410,6 +505,7 @@ main(void)
 		cmocka_unit_test(
 		    a_string_instruction_at_the_end_of_the_record_has_not_retired),
 		cmocka_unit_test(many_words_pass_through_the_buffer_in_order),
+		cmocka_unit_test(a_packed_log_is_read_piece_by_piece),
 		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
 		cmocka_unit_test(entries_may_be_many),
 		cmocka_unit_test(a_log_that_keeps_code_needs_no_image),

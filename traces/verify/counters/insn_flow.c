@@ -22,12 +22,15 @@ next_ip(const struct insn_flow *flow)
 {
 	const struct exec_log_file *log = flow->log;
 
-	for (size_t at = flow->at + 1; at < log->count; at++) {
-		uint32_t index = log->steps[at] >> EXEC_LOG_FILE_BITS;
+	for (size_t at = flow->at + 1; at < log->steps.count; at++) {
+		uint32_t index = step_list_at(&log->steps, at) >>
+		    EXEC_LOG_FILE_BITS;
 
-		if (step_kind(log->steps[at]) == EXEC_LOG_FILE_BLOCK)
+		if (step_kind(step_list_at(&log->steps, at)) ==
+		    EXEC_LOG_FILE_BLOCK)
 			return log->blocks[index].va;
-		if (step_kind(log->steps[at]) == EXEC_LOG_FILE_EVENT)
+		if (step_kind(step_list_at(&log->steps, at)) ==
+		    EXEC_LOG_FILE_EVENT)
 			return log->events[index].rip;
 	}
 	return 0;
@@ -69,8 +72,8 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 {
 	const struct exec_log_file *log = flow->log;
 
-	for (; flow->at < log->count; flow->at++) {
-		uint32_t word = log->steps[flow->at];
+	for (; flow->at < log->steps.count; flow->at++) {
+		uint32_t word = step_list_at(&log->steps, flow->at);
 		uint32_t index = word >> EXEC_LOG_FILE_BITS;
 		struct insn_piece piece = { .kind = INSN_FLOW_EVENT,
 			.before = flow->retired,

@@ -127,7 +127,7 @@ static bool
 closes(const struct branch_flow *flow, uint64_t *to)
 {
 	const struct exec_log_file *log = flow->log;
-	uint32_t step = log->steps[flow->at];
+	uint32_t step = step_list_at(&log->steps, flow->at);
 	uint32_t index = step >> EXEC_LOG_FILE_BITS;
 
 	enum exec_log_file_step kind = (enum exec_log_file_step)(
@@ -144,7 +144,7 @@ static void
 step(struct branch_flow *flow)
 {
 	const struct exec_log_file *log = flow->log;
-	uint32_t word = log->steps[flow->at++];
+	uint32_t word = step_list_at(&log->steps, flow->at++);
 	uint32_t index = word >> EXEC_LOG_FILE_BITS;
 
 	switch ((enum exec_log_file_step)(
@@ -176,7 +176,7 @@ branch_flow_peek(struct branch_flow *flow)
 	uint64_t to;
 
 	while (!flow->has_peeked) {
-		if (flow->at == flow->log->count) {
+		if (flow->at == flow->log->steps.count) {
 			flow->peeked = (struct branch){ .kind = BRANCH_END };
 			flow->has_peeked = true;
 			break;
