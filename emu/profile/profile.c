@@ -52,10 +52,10 @@ static const struct {
 	uint32_t signature;
 	const char *profile;
 } other_models[] = {
-#define MODEL(family_, model_, profile_, part_)                         \
- { UINT32_C(0x100) * ((family_) > 15 ? 15 : (family_)) |                \
-	     UINT32_C(0x100000) * ((family_) > 15 ? (family_)-15 : 0) | \
-	     ((model_)&0xf0U) << 12 | ((model_)&0xfU) << 4,             \
+/* SDM vol. 2A, "CPUID": families from 15 on have an extended family. */
+#define MODEL(family_, model_, profile_, part_)                             \
+ { (family_##U > 15 ? 0xf00U | (family_##U - 15) << 20 : family_##U << 8) | \
+	     (model_##U & 0xf0) << 12 | (model_##U & 0xf) << 4,             \
 	 profile_ },
 #include "emu/profile/model.def"
 #undef MODEL
