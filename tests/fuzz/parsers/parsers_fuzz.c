@@ -112,15 +112,15 @@ static struct code *
 make_code(void)
 {
 	static uint8_t nops[4096];
-	struct bundle_image image = {
+	/* The code refers to it. */
+	static const struct bundle_image image = {
 		.va = 0x1000, .bytes = sizeof(nops), .code = nops
 	};
-	struct code *code;
+	struct code *code = code_create(&image, 1);
 
+	TZ_ASSERT(code != NULL);
 	memset(nops, 0x90, sizeof(nops));
 	memcpy(&nops[2048], "\xf3\xa4\xeb\xfe\xc3", 5);
-	code = code_create(&image, 1);
-	TZ_ASSERT(code != NULL);
 	return code;
 }
 

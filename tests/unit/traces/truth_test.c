@@ -292,8 +292,9 @@ check_packed(struct session *session, size_t words)
 	if (error == 0) {
 		assert_int_equal(whole->steps.count, pieces->steps.count);
 		for (size_t i = 0; i < whole->steps.count; i++)
-			assert_int_equal(step_list_at(&whole->steps, i),
-			    step_list_at(&pieces->steps, i));
+			if (step_list_at(&whole->steps, i) !=
+			    step_list_at(&pieces->steps, i))
+				fail_msg("step %zu", i);
 		assert_int_equal(whole->insns, pieces->insns);
 	}
 	exec_log_file_free(whole);
@@ -324,7 +325,7 @@ a_packed_log_is_read_piece_by_piece(void **state)
 	assert_true(words * sizeof(uint32_t) > 3 * ZFILE_FRAME_BYTES);
 	check_packed(&session, words);
 	/* Cut off within a record, and with an error far behind. */
-	for (size_t cut = 1; cut < 20; cut++)
+	for (size_t cut = 1; cut < 6; cut++)
 		check_packed(&session, words - cut);
 	session.words.words[words - 4] = EXEC_LOG_CUT;
 	check_packed(&session, words);
