@@ -314,10 +314,10 @@ a_packed_log_is_read_piece_by_piece(void **state)
 	start(&session);
 	memset(code, 0x90, sizeof(code));
 	exec_log_keep_code(session.exec_log);
-	for (unsigned i = 0; i < 200; i++) {
+	for (unsigned i = 0; i < 20; i++) {
 		exec_log_run_code(
-		    session.exec_log, BASE + i, 1 + i * 299, code);
-		for (unsigned k = 0; k < i; k++)
+		    session.exec_log, BASE + i, 1 + i * 2999, code);
+		for (unsigned k = 0; k < 10000; k++)
 			exec_log_context(session.exec_log, k % 4, k);
 	}
 	assert_int_equal(exec_log_flush(session.exec_log), 0);
