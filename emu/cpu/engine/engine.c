@@ -58,6 +58,7 @@ list_regs(struct engine *engine)
 		list_reg(engine, &count, table_ids[t], &state->table[t]);
 	state->kernel_gs_base.rid = MSR_KERNEL_GS_BASE;
 	list_reg(engine, &count, UC_X86_REG_MSR, &state->kernel_gs_base);
+	TZ_ASSERT(count == FX_FIRST);
 	list_reg(engine, &count, UC_X86_REG_MXCSR, &state->mxcsr);
 	list_reg(engine, &count, UC_X86_REG_FPCW, &state->fpcw);
 	list_reg(engine, &count, UC_X86_REG_FPSW, &state->fpsw);
@@ -79,6 +80,14 @@ read_program(struct engine *engine)
 {
 	TZ_ASSERT(uc_reg_read_batch(engine->uc, engine->ids, engine->at,
 		      LISTED_REGS) == UC_ERR_OK);
+}
+
+/* The same of the registers of FXSAVE alone. */
+static void
+read_fx(struct engine *engine)
+{
+	TZ_ASSERT(uc_reg_read_batch(engine->uc, &engine->ids[FX_FIRST],
+		      &engine->at[FX_FIRST], FX_REGS) == UC_ERR_OK);
 }
 
 static void
@@ -280,7 +289,7 @@ engine_get_fx(struct engine *engine, uint8_t image[ENGINE_FX_BYTES])
 	const struct program_state *state = &engine->program;
 	uint8_t tags;
 
-	read_program(engine);
+	read_fx(engine);
 	tags = short_tags(state->fptag);
 	memset(image, 0, ENGINE_FX_BYTES);
 	memcpy(image, &state->fpcw, 2);
@@ -313,7 +322,8 @@ engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES])
 {
 	struct program_state *state = &engine->program;
 
-	read_program(engine);
+	/* For the upper halves of the vector registers. */
+	read_fx(engine);
 	memcpy(&state->fpcw, image, 2);
 	memcpy(&state->fpsw, image + 2, 2);
 	state->fpsw = summarized(state->fpsw, state->fpcw);
@@ -328,8 +338,8 @@ engine_set_fx(struct engine *engine, const uint8_t image[ENGINE_FX_BYTES])
 	}
 	for (int i = 0; i < VECTOR_REGS; i++)
 		memcpy(state->vector[i], image + 160 + 16 * i, 16);
-	TZ_ASSERT(uc_reg_write_batch(engine->uc, engine->ids, engine->at,
-		      WRITTEN_REGS) == UC_ERR_OK);
+	TZ_ASSERT(uc_reg_write_batch(engine->uc, &engine->ids[FX_FIRST],
+		      &engine->at[FX_FIRST], FX_REGS) == UC_ERR_OK);
 }
 
 void

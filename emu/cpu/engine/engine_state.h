@@ -28,6 +28,9 @@ struct program_state {
 #define KEPT_REGS    7 /* RIP, CS, SS, CR0, CR2, CR3, CR4 */
 #define LISTED_REGS  (ENGINE_REG_COUNT + 5 + TABLE_REGS + VECTOR_REGS + X87_REGS)
 #define WRITTEN_REGS (LISTED_REGS - KEPT_REGS)
+/* MXCSR, FPCW, FPSW and FPTAG, vector and x87 registers: the last of the written ones. */
+#define FX_REGS  (4 + VECTOR_REGS + X87_REGS)
+#define FX_FIRST (WRITTEN_REGS - FX_REGS)
 
 struct engine {
 	uc_engine *uc;
