@@ -353,31 +353,6 @@ bundle_load_exec_log(const struct bundle *bundle, unsigned cpu,
 }
 
 int
-bundle_has_exec_log(
-    const struct bundle *bundle, unsigned cpu, bool *has, struct tz_error *err)
-{
-	char name[BUNDLE_NAME_BYTES];
-	struct zfile_frames frames = { .name = name };
-	uint8_t *packed, *content = malloc(ZFILE_FRAME_BYTES);
-	size_t count = 0;
-	int error;
-
-	*has = false;
-	if (content == NULL)
-		return tz_error(err, TZ_EIO, "%s: out of memory", bundle->path);
-	error = bundle_load_exec_log(
-	    bundle, cpu, name, &packed, &frames.count, err);
-	if (error == 0) {
-		frames.bytes = packed;
-		error = zfile_next(&frames, content, &count, err);
-		free(packed);
-	}
-	free(content);
-	*has = count != 0;
-	return error;
-}
-
-int
 bundle_read_log(const struct bundle *bundle, unsigned log, size_t count,
     uint8_t **bytes, struct tz_error *err)
 {

@@ -115,7 +115,40 @@ zfile_finish(struct zfile_writer *writer, struct tz_error *err)
 	return error;
 }
 
-/* Adds up the content sizes of the frames; each frame must state its own. */
+/*
+ * The frame that begins at byte AT: *FRAME bytes, whose content has *SIZE bytes.  Each frame
+ * must state the size of its content.
+ */
+static int
+zfile_find_frame(const char *name, const uint8_t *bytes, size_t count,
+    size_t at, size_t *frame, size_t *size, struct tz_error *err)
+{
+	unsigned long long stated = ZSTD_getFrameContentSize(
+	    &bytes[at], count - at);
+
+	*frame = ZSTD_findFrameCompressedSize(&bytes[at], count - at);
+	if (ZSTD_isError(*frame) || stated > ZFILE_FRAME_BYTES)
+		return tz_error(err, TZ_EFORMAT,
+		    "%s: no whole zstd frame at byte %zu", name, at);
+	*size = (size_t)stated;
+	return 0;
+}
+
+/* Decompresses to OUT what has SIZE bytes of content. */
+static int
+zfile_expand(const char *name, const uint8_t *bytes, size_t count, uint8_t *out,
+    size_t size, struct tz_error *err)
+{
+	size_t done = ZSTD_decompress(out, size, bytes, count);
+
+	if (!ZSTD_isError(done) && done == size)
+		return 0;
+	return tz_error(err, TZ_EFORMAT, "%s: %s", name,
+	    ZSTD_isError(done) ? ZSTD_getErrorName(done)
+			       : "content shorter than stated");
+}
+
+/* Adds up the content sizes of the frames. */
 static int
 zfile_measure(const char *name, const uint8_t *bytes, size_t count,
     size_t *content_bytes, struct tz_error *err)
@@ -123,16 +156,14 @@ zfile_measure(const char *name, const uint8_t *bytes, size_t count,
 	size_t at = 0, total = 0;
 
 	while (at < count) {
-		unsigned long long size = ZSTD_getFrameContentSize(
-		    &bytes[at], count - at);
-		size_t frame = ZSTD_findFrameCompressedSize(
-		    &bytes[at], count - at);
+		size_t frame, size;
+		int error = zfile_find_frame(
+		    name, bytes, count, at, &frame, &size, err);
 
-		if (ZSTD_isError(frame) || size > ZFILE_FRAME_BYTES)
-			return tz_error(err, TZ_EFORMAT,
-			    "%s: no whole zstd frame at byte %zu", name, at);
+		if (error != 0)
+			return error;
 		at += frame;
-		total += (size_t)size;
+		total += size;
 		if (total > ZFILE_CONTENT_BYTES)
 			return tz_error(err, TZ_EFORMAT,
 			    "%s: its content has more than 4 GiB", name);
@@ -145,7 +176,7 @@ int
 zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err)
 {
-	size_t size = 0, done;
+	size_t size = 0;
 	uint8_t *out;
 	int error;
 
@@ -157,12 +188,10 @@ zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 	out = malloc(size + 1);
 	if (out == NULL)
 		return tz_error(err, TZ_EIO, "%s: out of memory", name);
-	done = ZSTD_decompress(out, size, bytes, count);
-	if (ZSTD_isError(done) || done != size) {
+	error = zfile_expand(name, bytes, count, out, size, err);
+	if (error != 0) {
 		free(out);
-		return tz_error(err, TZ_EFORMAT, "%s: %s", name,
-		    ZSTD_isError(done) ? ZSTD_getErrorName(done)
-				       : "content shorter than stated");
+		return error;
 	}
 	*content = out;
 	*content_bytes = size;
@@ -173,27 +202,23 @@ int
 zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
     struct tz_error *err)
 {
-	const uint8_t *bytes = &frames->bytes[frames->at];
-	size_t left = frames->count - frames->at, frame, done;
-	unsigned long long size;
+	int error = 0;
 
 	*count = 0;
 	/* A frame may be empty. */
-	for (; *count == 0 && left != 0; bytes += frame, left -= frame) {
-		size = ZSTD_getFrameContentSize(bytes, left);
-		frame = ZSTD_findFrameCompressedSize(bytes, left);
-		if (ZSTD_isError(frame) || size > ZFILE_FRAME_BYTES)
-			return tz_error(err, TZ_EFORMAT,
-			    "%s: no whole zstd frame at byte %zu", frames->name,
-			    frames->at);
-		done = ZSTD_decompress(out, ZFILE_FRAME_BYTES, bytes, frame);
-		if (ZSTD_isError(done) || done != size)
-			return tz_error(err, TZ_EFORMAT, "%s: %s", frames->name,
-			    ZSTD_isError(done) ? ZSTD_getErrorName(done)
-					       : "content shorter than stated");
+	while (error == 0 && *count == 0 && frames->at < frames->count) {
+		size_t frame;
+
+		error = zfile_find_frame(frames->name, frames->bytes,
+		    frames->count, frames->at, &frame, count, err);
+		if (error == 0)
+			error = zfile_expand(frames->name,
+			    &frames->bytes[frames->at], frame, out, *count,
+			    err);
 		frames->at += frame;
-		*count = done;
 	}
+	if (error != 0)
+		return error;
 	frames->content += *count;
 	if (frames->content > ZFILE_FRAMES_BYTES)
 		return tz_error(err, TZ_EFORMAT,

@@ -48,8 +48,8 @@ struct zfile_frames {
 #define ZFILE_FRAMES_BYTES (UINT64_C(64) << 30)
 
 /*
- * Decompresses the next frame to OUT, which has room for ZFILE_FRAME_BYTES; *COUNT bytes,
- * 0: there is none.  Errors as of zfile_decompress().
+ * Decompresses the next frame to OUT, which has room for ZFILE_FRAME_BYTES.  *COUNT is the
+ * number of its bytes, 0 after the last frame.  Errors: those of zfile_decompress().
  */
 int zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
     struct tz_error *err);

@@ -190,8 +190,9 @@ reencode_leading(const struct search *search)
 }
 
 /*
- * In a PSB+ libipt may stop before the packet that it refuses.  Returns the offset of the
- * first packet of that PSB+ that is none, or that no PSB+ has; else OFFSET.
+ * In a PSB+ libipt may stop before the packet that it refuses, at OFFSET.  Returns the
+ * offset of the bad packet: the first of that PSB+ that cannot be read, or whose kind is not
+ * allowed there.  OFFSET if there is no such packet.
  */
 static uint64_t
 reencode_skip_good(const struct search *search, uint64_t offset)

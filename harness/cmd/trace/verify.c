@@ -152,13 +152,20 @@ print_result(const struct verify_input *input,
 static int
 check_exec_log(const struct bundle *bundle, struct tz_error *err)
 {
-	bool has = false;
+	size_t count = 0;
 	int error = 0;
 
-	for (unsigned i = 0; error == 0 && !has && i < bundle->info.cpu_count;
-	     i++)
-		error = bundle_has_exec_log(bundle, i, &has, err);
-	if (error == 0 && !has)
+	for (unsigned i = 0;
+	     error == 0 && count == 0 && i < bundle->info.cpu_count; i++) {
+		char name[BUNDLE_NAME_BYTES];
+		uint8_t *packed;
+
+		error = bundle_load_exec_log(
+		    bundle, i, name, &packed, &count, err);
+		if (error == 0)
+			free(packed);
+	}
+	if (error == 0 && count == 0)
 		error = tz_error(err, TZ_EUSAGE,
 		    "%s: it holds no execution log (topaz run --no-exec-log)",
 		    bundle->path);

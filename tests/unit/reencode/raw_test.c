@@ -177,49 +177,78 @@ remake_bytes(const uint8_t *code, size_t code_bytes, const uint8_t *stream,
 	    COMPARE_STRICT, 0x506e3, code, code_bytes, stream, bytes, result);
 }
 
+/* STREAM of SIGNATURE is equal in the canonical form, with so many events. */
+static void
+check_events(
+    uint32_t signature, const uint8_t *stream, size_t bytes, unsigned events)
+{
+	static const uint8_t nops[] = { 0x90, 0x90, 0x90, 0x90 };
+	struct reencode_result result;
+
+	remake_form(COMPARE_CANONICAL, signature, nops, sizeof(nops), stream,
+	    bytes, &result);
+	if (!result.equal)
+		reencode_print(&result, stream, stderr);
+	assert_true(result.equal);
+	assert_int_equal(result.replay.other_events, events);
+	reencode_result_free(&result);
+}
+
+#define SKYLAKE     0x506e3
+#define ALDERLAKE_N 0xb06e0
+
+/* FUP 400000h, MODE.Exec, PSBEND: no CBR, no MODE.TSX */
+#define REST_OF_PSB 0x7d, 0, 0, 0x40, 0, 0, 0, 0x99, 0x01, 0x02, 0x23
+/* Trace off at 400003h. */
+#define OFF 0x3d, 0x03, 0x00, 0x01
+
 /* The canonical form does not compare a PSB+: what comes behind it is still seen. */
 static void
 events_may_follow_a_psb_that_is_not_compared(void **state)
 {
-	static const uint8_t code[] = { 0x90, 0x90, 0x90, 0x90 };
-	static const uint8_t stream[] = {
-		/* PSB, FUP 400000h, MODE.Exec, PSBEND: no CBR, no MODE.TSX */
-		PSB, 0x7d, 0, 0, 0x40, 0, 0, 0, 0x99, 0x01, 0x02, 0x23,
+	static const uint8_t stream[] = { PSB, REST_OF_PSB,
 		/* a transaction begins at 400001h and ends at 400002h */
 		0x99, 0x21, 0x3d, 0x01, 0x00, 0x99, 0x20, 0x3d, 0x02, 0x00,
-		/* trace off at 400003h */
-		0x3d, 0x03, 0x00, 0x01
-	};
-	struct reencode_result result;
+		OFF };
 
 	(void)state;
-	remake_form(COMPARE_CANONICAL, 0x506e3, code, sizeof(code), stream,
-	    sizeof(stream), &result);
-	if (!result.equal)
-		reencode_print(&result, stream, stderr);
-	assert_true(result.equal);
-	assert_int_equal(result.replay.other_events, 2);
-	reencode_result_free(&result);
+	check_events(SKYLAKE, stream, sizeof(stream), 2);
 }
 
 /* User only, without branches: no packet but that of the event shows ContextEn. */
 static void
 ptwrites_alone_are_a_trace(void **state)
 {
-	static const uint8_t code[] = { 0x90 };
 	/* PSB, PSBEND, PTW of 4 and of 8 bytes */
 	static const uint8_t stream[] = { PSB, 0x02, 0x23, 0x02, 0x12, 1, 2, 3,
 		4, 0x02, 0x32, 1, 2, 3, 4, 5, 6, 7, 8 };
-	struct reencode_result result;
 
 	(void)state;
-	remake_form(COMPARE_CANONICAL, 0xb06e0, code, sizeof(code), stream,
-	    sizeof(stream), &result);
-	if (!result.equal)
-		reencode_print(&result, stream, stderr);
-	assert_true(result.equal);
-	assert_int_equal(result.replay.other_events, 2);
-	reencode_result_free(&result);
+	check_events(ALDERLAKE_N, stream, sizeof(stream), 2);
+}
+
+static void
+a_wake_needs_no_cbr(void **state)
+{
+	static const uint8_t stream[] = { PSB, REST_OF_PSB,
+		/* PWRE by hardware, EXSTOP, FUP 400001h, PWRX */
+		0x02, 0x22, 0x80, 0x0f, 0x02, 0xe2, 0x3d, 0x01, 0x00, 0x02,
+		0xa2, 0x0f, 0x08, 0, 0, 0, OFF };
+
+	(void)state;
+	check_events(ALDERLAKE_N, stream, sizeof(stream), 2);
+}
+
+/* The unit has no MODE.Exec in the PSB+ of an enable, but one before its TIP.PGE. */
+static void
+the_mode_may_stand_in_the_psb_of_an_enable(void **state)
+{
+	static const uint8_t stream[] = { PSB,
+		/* MODE.Exec, PSBEND, TIP.PGE 400000h */
+		0x99, 0x01, 0x02, 0x23, 0x71, 0, 0, 0x40, 0, 0, 0, OFF };
+
+	(void)state;
+	check_events(SKYLAKE, stream, sizeof(stream), 0);
 }
 
 /* What comes behind a difference is not followed: a ring of jumps, say. */
@@ -321,6 +350,8 @@ main(void)
 		cmocka_unit_test(a_part_of_an_instruction_is_no_contradiction),
 		cmocka_unit_test(events_may_follow_a_psb_that_is_not_compared),
 		cmocka_unit_test(ptwrites_alone_are_a_trace),
+		cmocka_unit_test(a_wake_needs_no_cbr),
+		cmocka_unit_test(the_mode_may_stand_in_the_psb_of_an_enable),
 		cmocka_unit_test(nothing_is_far_ahead_of_a_difference),
 		cmocka_unit_test(a_branch_to_what_follows_goes_either_way),
 		cmocka_unit_test(ranges_that_do_not_show_are_asked_for),
