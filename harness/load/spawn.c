@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,6 +20,8 @@
 
 #define LOOK_MSEC_MAX 16
 #define LAST_LOOKS    16
+
+extern char **environ;
 
 /* Pipes: the child's standard output, its standard error, and the errno of execve(2). */
 struct pipes {
@@ -34,9 +37,42 @@ limit(int resource, uint64_t value)
 		(void)setrlimit((__rlimit_resource_t)resource, &limit);
 }
 
-/* Runs in the child between fork(2) and execve(2). */
+/*
+ * The environment with TMPDIR set to the folder of SPAWN, if it has one; the strings are not
+ * copied.  The caller frees *ENVIRONMENT and *TMPDIR.
+ */
+static int
+make_environment(const struct spawn *spawn, char ***environment, char **tmpdir)
+{
+	size_t count = 0, kept = 0;
+
+	while (environ[count] != NULL)
+		count++;
+	*tmpdir = NULL;
+	*environment = calloc(count + 2, sizeof(**environment));
+	if (*environment == NULL)
+		return -1;
+	if (spawn->tmpdir != NULL) {
+		if (asprintf(tmpdir, "TMPDIR=%s", spawn->tmpdir) < 0) {
+			*tmpdir = NULL;
+			return -1;
+		}
+		(*environment)[kept++] = *tmpdir;
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (*tmpdir == NULL || strncmp(environ[i], "TMPDIR=", 7) != 0)
+			(*environment)[kept++] = environ[i];
+	}
+	return 0;
+}
+
+/*
+ * Runs in the child between vfork(2) and execve(2): the memory is the parent's, so it makes
+ * system calls alone.
+ */
 static _Noreturn void
-become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
+become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent,
+    char **environment, const sigset_t *blocked)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGABRT,
 		SIGPIPE };
@@ -44,7 +80,6 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 	int output = pipes->output[1] >= 0 ? pipes->output[1] : said;
 	int input = open(spawn->input != NULL ? spawn->input : "/dev/null",
 	    O_RDONLY | O_CLOEXEC);
-	bool ready;
 	int why;
 
 	(void)setpgid(0, 0);
@@ -53,29 +88,49 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent)
 		(void)signal(signals[i], SIG_DFL);
 	/* With SIGXFSZ ignored, write(2) fails for a file that is too large. */
 	(void)signal(SIGXFSZ, SIG_IGN);
-	/* setenv(3) may allocate memory, so it comes before the limits. */
-	ready = spawn->tmpdir == NULL ||
-	    setenv("TMPDIR", spawn->tmpdir, 1) == 0;
+	(void)sigprocmask(SIG_SETMASK, blocked, NULL);
 	limit(RLIMIT_CPU, spawn->seconds);
 	limit(RLIMIT_AS, spawn->memory_bytes);
 	limit(RLIMIT_FSIZE, spawn->file_bytes);
-	if (ready && getppid() == parent && input >= 0 &&
+	if (getppid() == parent && input >= 0 &&
 	    dup2(input, STDIN_FILENO) >= 0 &&
 	    dup2(output, STDOUT_FILENO) >= 0 &&
 	    dup2(said, STDERR_FILENO) >= 0 &&
 	    (spawn->cwd == NULL || chdir(spawn->cwd) == 0))
-		(void)execvp(
-		    spawn->argv[0], (char *const *)(uintptr_t)spawn->argv);
+		(void)execvpe(spawn->argv[0],
+		    (char *const *)(uintptr_t)spawn->argv, environment);
 	why = errno;
 	(void)!write(pipes->failure[1], &why, sizeof(why));
 	_exit(127);
 }
 
+/*
+ * Starts the child.  vfork(2) copies no page tables, which are large once a machine has
+ * run.  No signal handler may run in the child: it would change the parent's memory.
+ */
+static pid_t
+start_child(
+    const struct spawn *spawn, const struct pipes *pipes, char **environment)
+{
+	const pid_t parent = getpid();
+	sigset_t all, before;
+	pid_t pid;
+
+	(void)sigfillset(&all);
+	(void)sigprocmask(SIG_BLOCK, &all, &before);
+	pid = vfork();
+	if (pid == 0)
+		become(spawn, pipes, parent, environment, &before);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
+	return pid;
+}
+
 /* The data that was read from the pipes so far. */
 struct heard {
 	const struct spawn *spawn;
-	struct pollfd from[2]; /* output, said; .fd is -1 after its end */
-	size_t output;         /* bytes that are kept */
+	/* Output, said: .fd is -1 after the end; the process itself, or -1. */
+	struct pollfd from[3];
+	size_t output; /* bytes that are kept */
 	uint64_t said, left_out;
 };
 
@@ -132,7 +187,8 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
 	struct heard heard = { spawn,
 		{ { pipes->output[0], POLLIN, 0 },
-		    { pipes->said[0], POLLIN, 0 } },
+		    { pipes->said[0], POLLIN, 0 },
+		    { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 } },
 		0, 0, 0 };
 	bool in_time = true;
 	int look_msec = 1;
@@ -146,10 +202,13 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 			(void)kill(-pid, SIGKILL);
 		}
 		if (ended == 0)
-			(void)poll(heard.from, 2, look_msec);
+			(void)poll(
+			    heard.from, TZ_ARRAY_LEN(heard.from), look_msec);
 		if (look_msec < LOOK_MSEC_MAX)
 			look_msec *= 2;
 	} while (ended == 0 || (ended < 0 && errno == EINTR));
+	if (heard.from[2].fd >= 0)
+		close(heard.from[2].fd);
 	/* At most one pipe's capacity: another process may still write to the pipe. */
 	for (unsigned i = 0; i < LAST_LOOKS; i++)
 		hear(&heard);
@@ -200,23 +259,26 @@ int
 spawn_run(
     const struct spawn *spawn, struct spawn_end *end, struct tz_error *err)
 {
-	pid_t parent = getpid(), pid = -1;
+	char **environment = NULL, *tmpdir = NULL;
+	pid_t pid = -1;
 	struct rusage usage = { .ru_maxrss = 0 };
 	struct pipes pipes;
 	int how = 0, why = 0;
 	bool in_time;
 
 	TZ_ASSERT(spawn->seconds != 0);
-	if (open_pipes(spawn, &pipes))
-		pid = fork();
-	if (pid == 0)
-		become(spawn, &pipes, parent);
+	if (open_pipes(spawn, &pipes) &&
+	    make_environment(spawn, &environment, &tmpdir) == 0)
+		pid = start_child(spawn, &pipes, environment);
+	why = errno;
+	free(environment);
+	free(tmpdir);
 	if (pid < 0) {
-		why = errno;
 		close_pipes(&pipes);
 		return tz_error(err, TZ_EIO, "%s: cannot be run: %s",
 		    spawn->argv[0], strerror(why));
 	}
+	why = 0;
 	(void)setpgid(pid, pid);
 	stop_add_child(-pid);
 	if (pipes.output[1] >= 0)
