@@ -125,6 +125,7 @@ machine_pt(struct machine *machine, unsigned cpu, struct machine_pt *pt)
 		.branches_interrupt = cpu_branches_interrupt(from),
 		.lvt_pc = cpu_lvt_pc(from),
 		.ds_area = cpu_ds_area(from),
+		.xss = cpu_xss(from),
 		.trigger_en = cpu_trigger_en(from),
 		.in_nmi = cpu_in_nmi(from),
 		.nmi_pending = cpu_nmi_pending(from),

@@ -250,6 +250,7 @@ bool cpu_is_timed(const struct cpu *cpu);
 uint64_t cpu_peek_msr(const struct cpu *cpu, uint32_t msr);
 uint32_t cpu_lvt_pc(const struct cpu *cpu);
 uint64_t cpu_ds_area(const struct cpu *cpu); /* IA32_DS_AREA */
+uint64_t cpu_xss(const struct cpu *cpu);     /* IA32_XSS */
 bool cpu_trigger_en(const struct cpu *cpu);
 bool cpu_in_nmi(const struct cpu *cpu);
 uint64_t cpu_counting(const struct cpu *cpu); /* pmu_counting() */

@@ -133,6 +133,12 @@ cpu_ds_area(const struct cpu *cpu)
 	return cpu->ds.area;
 }
 
+uint64_t
+cpu_xss(const struct cpu *cpu)
+{
+	return cpu->msrs.xss;
+}
+
 bool
 cpu_trigger_en(const struct cpu *cpu)
 {

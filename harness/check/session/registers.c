@@ -32,6 +32,8 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 		return pt->lvt_pc;
 	case DS_MSR_AREA:
 		return pt->ds_area;
+	case MSR_XSS:
+		return pt->xss;
 	default:
 		TZ_ASSERT(msr >= MSR_RTIT_ADDR_A(0) &&
 		    range < TZ_ARRAY_LEN(pt->addr_a));
@@ -43,7 +45,7 @@ registers_value(const struct machine_pt *pt, uint32_t msr, uint64_t ctl)
 static bool
 is_of_unit(uint32_t msr)
 {
-	return msr != MSR_LVT_PC && msr != DS_MSR_AREA;
+	return msr != MSR_LVT_PC && msr != DS_MSR_AREA && msr != MSR_XSS;
 }
 
 static void

@@ -1,5 +1,6 @@
 #include "tests/unit/check/rig.h"
 #include "emu/base/rtit.h"
+#include "harness/check/msr.h"
 #include "harness/guest/memory/frame.h"
 
 #include <setjmp.h>
@@ -150,9 +151,9 @@ rig_create(bool positions)
 		.driver_data = { { RIG_DATA, RIG_DATA + 0x100 } },
 		.kernel_data = { { RIG_KDATA, RIG_KDATA + RIG_PAGE } },
 		.frames_pa = RIG_FRAMES,
-		.leaves = { { MSR_RTIT_CR3_MATCH, UINT64_MAX, 0,
-		    "CR3_MATCH" } },
-		.leaves_count = 1,
+		.leaves = { { MSR_RTIT_CR3_MATCH, UINT64_MAX, 0, "CR3_MATCH" },
+		    { MSR_XSS, TZ_BIT(8), 0, "XSS" } },
+		.leaves_count = 2,
 		.enabled = check_all(),
 	};
 	struct check *check;
@@ -215,6 +216,9 @@ rig_registers(const struct rig_step *step)
 	} else if (step->op == RIG_IN_NMI) {
 		rig_pt.in_nmi = true;
 		rig_pt.counting = step->a;
+	} else if (step->op == RIG_XSS) {
+		rig_pt.lvt_pc = 1u << 16;
+		rig_pt.xss = step->a;
 	} else if (step->op == RIG_REGION_AT) {
 		rig_pt.output_base = step->a;
 	} else if (step->op == RIG_TABLE_AT) {
@@ -304,7 +308,8 @@ rig_play(struct check *check, const struct rig_step *steps)
 			rig_entry[steps->a] = steps->b;
 		else if (steps->op == RIG_CTL || steps->op == RIG_COUNTS ||
 		    steps->op == RIG_IN_NMI || steps->op == RIG_STATUS ||
-		    steps->op == RIG_TABLE_AT || steps->op == RIG_REGION_AT)
+		    steps->op == RIG_XSS || steps->op == RIG_TABLE_AT ||
+		    steps->op == RIG_REGION_AT)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

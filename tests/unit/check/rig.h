@@ -40,6 +40,7 @@ enum rig_op {
 			  counters, RIG_SAMPLES, RIG_BRANCHES; the counters are
 			  all that count; TriggerEn = 0 */
 	RIG_IN_NMI,   /* a: the counters that count in an NMI handler */
+	RIG_XSS,      /* a: IA32_XSS; the LVT entry is masked */
 	RIG_STATUS,   /* a: CR3_MATCH, b: ADDR0_A, c: STATUS; TriggerEn = 0,
 			  GLOBAL_STATUS[55] = 1 */
 	RIG_TABLE_AT, /* a: OUTPUT_BASE; CTL.ToPA = 1 */

@@ -672,6 +672,10 @@ static const struct run register_runs[] = {
 	{ "a register is left when stopped", CHECK_LEFT_BEHIND,
 	    { ON, OFF, BEGIN(2), DONE(0), DO(STATUS, 0x4000, 0, 0),
 		DO(STOPPED, 1, 0, 0) } },
+	{ "XSS is left, also if no CPU has traced", CHECK_LEFT_BEHIND,
+	    { GONE, DO(XSS, 0x100, 0, 0), DO(UNLOADED, 0, 0, 0) } },
+	{ "XSS has bits of others", GOOD,
+	    { GONE, DO(XSS, 0x200, 0, 0), DO(UNLOADED, 0, 0, 0) } },
 };
 
 /* A counter's NMI, whose handler writes MSR. */
