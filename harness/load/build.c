@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -320,10 +321,30 @@ build_arguments(const struct build_kpi *kpi,
 	return NULL;
 }
 
-/* Runs the compiler; for a replacement, in the replaced source's folder with its headers. */
+/* A compiler at work on SOURCE. */
+struct job {
+	const struct build_options *options;
+	const char *source;
+	struct text_list argv;
+	char *folder; /* where it runs, if not in that of the objects */
+	struct spawn_child child;
+};
+
+static void
+job_free(struct job *job)
+{
+	text_list_free(&job->argv);
+	free(job->folder);
+}
+
+/*
+ * Starts the compiler with ARGV, which JOB owns from now on; for a replacement, in the
+ * replaced source's folder with its headers.  After an error JOB is free.
+ */
 static int
-compile(const struct text_list *argv, const struct build_options *options,
-    const char *source, struct tz_error *err)
+job_start(struct job *job, const struct text_list *argv,
+    const struct build_options *options, const char *source,
+    struct tz_error *err)
 {
 	struct spawn spawn = {
 		.argv = (const char *const *)argv->at,
@@ -336,38 +357,69 @@ compile(const struct text_list *argv, const struct build_options *options,
 		.file_bytes = BUILD_FILE_BYTES,
 		.said_bytes = BUILD_SAID_BYTES,
 	};
-	struct spawn_end end;
-	struct tz_error why;
-	char *folder = NULL;
-	int error;
+	int error = 0;
 
+	*job =
+	    (struct job){ .options = options, .source = source, .argv = *argv };
 	if (options->replaced != NULL) {
-		folder = strndup(options->replaced,
+		job->folder = strndup(options->replaced,
 		    (size_t)(strrchr(options->replaced, '/') -
 			options->replaced + 1));
-		if (folder == NULL)
-			return tz_error(err, TZ_EIO, "out of memory");
-		spawn.cwd = folder;
+		if (job->folder == NULL)
+			error = tz_error(err, TZ_EIO, "out of memory");
+		spawn.cwd = job->folder;
 	}
-	error = spawn_run(&spawn, &end, &why);
-	free(folder);
+	if (error == 0)
+		error = spawn_start(&spawn, &job->child, err);
+	if (error != 0)
+		job_free(job);
+	return error;
+}
+
+static void
+job_cancel(struct job *job)
+{
+	spawn_cancel(&job->child);
+	job_free(job);
+}
+
+/* The error for SOURCE, whose compiler was run with ARGV; ERROR is spawn_finish()'s. */
+static int
+judge_compiler(const struct job *job, int error, const struct spawn_end *end,
+    const struct tz_error *why, struct tz_error *err)
+{
+	unsigned seconds = job->child.spawn.seconds;
+
 	if (error == -TZ_EUSAGE)
 		return tz_error(err, TZ_EUSAGE,
-		    "%s: does not compile: %.300s (--cc-seconds)", source,
-		    why.text);
+		    "%s: does not compile: %.300s (--cc-seconds)", job->source,
+		    why->text);
 	if (error != 0)
-		return tz_error(err, (enum tz_errno) - error, "%s", why.text);
-	if (end.status == 0)
+		return tz_error(err, (enum tz_errno) - error, "%s", why->text);
+	if (end->status == 0)
 		return 0;
-	if (end.seconds + 1 >= spawn.seconds)
+	if (end->seconds + 1 >= seconds)
 		return tz_error(err, TZ_EUSAGE,
 		    "%s: does not compile: %s ended with %d after %u seconds "
 		    "of processor time (--cc-seconds: %u for a source)",
-		    source, argv->at[0], end.status, end.seconds,
-		    spawn.seconds);
+		    job->source, job->argv.at[0], end->status, end->seconds,
+		    seconds);
 	return tz_error(err, TZ_EUSAGE,
-	    "%s: does not compile: %s ended with %d", source, argv->at[0],
-	    end.status);
+	    "%s: does not compile: %s ended with %d", job->source,
+	    job->argv.at[0], end->status);
+}
+
+/* Waits for the compiler; JOB is free afterwards. */
+static int
+job_finish(struct job *job, struct tz_error *err)
+{
+	struct spawn_end end = { .status = 0 };
+	struct tz_error why;
+	int error = spawn_finish(&job->child, &end, &why);
+
+	error = judge_compiler(job, error, &end, &why, err);
+	job_free(job);
+	return error;
 }
 
 static int
@@ -380,11 +432,11 @@ finish_arguments(
 			    : 0;
 }
 
-/* Compiles source INDEX of UNIT into OBJECT. */
+/* Starts to compile source INDEX of UNIT into OBJECT. */
 static int
-compile_source(const struct build_kpi *kpi, const struct build_options *options,
-    const struct build_unit *unit, size_t index, const char *object,
-    struct tz_error *err)
+start_source(struct job *job, const struct build_kpi *kpi,
+    const struct build_options *options, const struct build_unit *unit,
+    size_t index, const char *object, struct tz_error *err)
 {
 	const char *source = unit->source[index];
 	struct text_list argv = { .at = NULL };
@@ -400,7 +452,7 @@ compile_source(const struct build_kpi *kpi, const struct build_options *options,
 	if (error == 0)
 		error = finish_arguments(&argv, object, err);
 	if (error == 0)
-		error = compile(&argv, options, source, err);
+		return job_start(job, &argv, options, source, err);
 	text_list_free(&argv);
 	return error;
 }
@@ -424,6 +476,7 @@ build_link(const struct build_options *options, const char *name,
 {
 	struct text_list argv = { .at = NULL };
 	char *path = object_path(options, name, err);
+	struct job job;
 	int error = path != NULL ? add_compiler(&argv, options, err) : -TZ_EIO;
 
 	*object = NULL;
@@ -434,12 +487,63 @@ build_link(const struct build_options *options, const char *name,
 	if (error == 0)
 		error = finish_arguments(&argv, path, err);
 	if (error == 0)
-		error = compile(&argv, options, name, err);
-	text_list_free(&argv);
+		error = job_start(&job, &argv, options, name, err);
+	else
+		text_list_free(&argv);
+	if (error == 0)
+		error = job_finish(&job, err);
 	if (error == 0)
 		*object = path;
 	else
 		free(path);
+	return error;
+}
+
+/* One compiler for each CPU that this process may use. */
+static size_t
+jobs_at_once(void)
+{
+	cpu_set_t cpus;
+	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0
+	    ? CPU_COUNT(&cpus)
+	    : 1;
+
+	return count < SPAWN_CHILDREN_MAX ? (size_t)count : SPAWN_CHILDREN_MAX;
+}
+
+/*
+ * Compiles the COUNT sources of UNIT into PARTS.  Several compilers run at once; what they
+ * say and the first error come in the order of the sources all the same.
+ */
+static int
+compile_parts(const struct build_kpi *kpi, const struct build_options *options,
+    const struct build_unit *unit, char *const *parts, size_t count,
+    struct tz_error *err)
+{
+	size_t width = jobs_at_once(), started = 0, done = 0;
+	struct job job[SPAWN_CHILDREN_MAX];
+	struct tz_error not_started;
+	int start_error = 0, error = 0;
+
+	while (error == 0 && (done < started || start_error == 0) &&
+	    done < count) {
+		while (start_error == 0 && started < count &&
+		    started - done < width) {
+			start_error = start_source(&job[started % width], kpi,
+			    options, unit, started, parts[started],
+			    &not_started);
+			if (start_error == 0)
+				started++;
+		}
+		if (done < started)
+			error = job_finish(&job[done++ % width], err);
+	}
+	for (; done < started; done++)
+		job_cancel(&job[done % width]);
+	if (error == 0 && start_error != 0) {
+		*err = not_started;
+		error = start_error;
+	}
 	return error;
 }
 
@@ -449,15 +553,15 @@ build_of_parts(const struct build_kpi *kpi, const struct build_options *options,
     const struct build_unit *unit, char **object, struct tz_error *err)
 {
 	struct text_list parts = { .at = NULL };
-	int error = 0;
+	size_t count = 0;
+	int error;
 
-	for (size_t i = 0; error == 0 && unit->source[i] != NULL; i++) {
+	for (; unit->source[count] != NULL; count++)
 		text_list_add(
-		    &parts, "%s/%s.%zu.o", options->dir, unit->name, i);
-		error = parts.failed
-		    ? tz_error(err, TZ_EIO, "%s: out of memory", unit->name)
-		    : compile_source(kpi, options, unit, i, parts.at[i], err);
-	}
+		    &parts, "%s/%s.%zu.o", options->dir, unit->name, count);
+	error = parts.failed
+	    ? tz_error(err, TZ_EIO, "%s: out of memory", unit->name)
+	    : compile_parts(kpi, options, unit, parts.at, count, err);
 	if (error == 0)
 		error = build_link(options, unit->name, parts.at, object, err);
 	text_list_free(&parts);
@@ -477,7 +581,7 @@ build_object(const struct build_kpi *kpi, const struct build_options *options,
 	if (unit->source[1] != NULL)
 		return build_of_parts(kpi, options, unit, object, err);
 	path = object_path(options, unit->name, err);
-	error = path != NULL ? compile_source(kpi, options, unit, 0, path, err)
+	error = path != NULL ? compile_parts(kpi, options, unit, &path, 1, err)
 			     : -TZ_EIO;
 	if (error == 0)
 		*object = path;

@@ -23,11 +23,6 @@
 
 extern char **environ;
 
-/* Pipes: the child's standard output, its standard error, and the errno of execve(2). */
-struct pipes {
-	int output[2], said[2], failure[2];
-};
-
 static void
 limit(int resource, uint64_t value)
 {
@@ -71,7 +66,7 @@ make_environment(const struct spawn *spawn, char ***environment, char **tmpdir)
  * system calls alone.
  */
 static _Noreturn void
-become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent,
+become(const struct spawn *spawn, const struct spawn_pipes *pipes, pid_t parent,
     char **environment, const sigset_t *blocked)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGABRT,
@@ -109,8 +104,8 @@ become(const struct spawn *spawn, const struct pipes *pipes, pid_t parent,
  * run.  No signal handler may run in the child: it would change the parent's memory.
  */
 static pid_t
-start_child(
-    const struct spawn *spawn, const struct pipes *pipes, char **environment)
+start_child(const struct spawn *spawn, const struct spawn_pipes *pipes,
+    char **environment)
 {
 	const pid_t parent = getpid();
 	sigset_t all, before;
@@ -178,17 +173,16 @@ hear(struct heard *heard)
 	}
 }
 
-/* Waits for PID; false: it exceeded its time and was killed. */
+/* Waits for CHILD; false: it exceeded its time and was killed. */
 static bool
-wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
-    int *status, struct rusage *usage)
+wait_for(const struct spawn_child *child, int *status, struct rusage *usage)
 {
-	int64_t end = monotonic_nsec() +
-	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
+	const struct spawn *spawn = &child->spawn;
 	struct heard heard = { spawn,
-		{ { pipes->output[0], POLLIN, 0 },
-		    { pipes->said[0], POLLIN, 0 },
-		    { (int)syscall(SYS_pidfd_open, pid, 0), POLLIN, 0 } },
+		{ { child->pipes.output[0], POLLIN, 0 },
+		    { child->pipes.said[0], POLLIN, 0 },
+		    { (int)syscall(SYS_pidfd_open, child->pid, 0), POLLIN,
+			0 } },
 		0, 0, 0 };
 	bool in_time = true;
 	int look_msec = 1;
@@ -196,10 +190,11 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 
 	do {
 		hear(&heard);
-		ended = wait4(pid, status, WNOHANG, usage);
-		if (ended == 0 && in_time && monotonic_nsec() > end) {
+		ended = wait4(child->pid, status, WNOHANG, usage);
+		if (ended == 0 && in_time &&
+		    monotonic_nsec() > child->end_nsec) {
 			in_time = false;
-			(void)kill(-pid, SIGKILL);
+			(void)kill(-child->pid, SIGKILL);
 		}
 		if (ended == 0)
 			(void)poll(
@@ -219,7 +214,7 @@ wait_for(const struct spawn *spawn, const struct pipes *pipes, pid_t pid,
 }
 
 static void
-close_pipes(struct pipes *pipes)
+close_pipes(struct spawn_pipes *pipes)
 {
 	for (unsigned i = 0; i < 2; i++) {
 		if (pipes->output[i] >= 0)
@@ -232,9 +227,9 @@ close_pipes(struct pipes *pipes)
 }
 
 static bool
-open_pipes(const struct spawn *spawn, struct pipes *pipes)
+open_pipes(const struct spawn *spawn, struct spawn_pipes *pipes)
 {
-	*pipes = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
+	*pipes = (struct spawn_pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
 	return pipe2(pipes->failure, O_CLOEXEC | O_NONBLOCK) == 0 &&
 	    (spawn->said_bytes == 0 ||
 		(pipe2(pipes->said, O_CLOEXEC) == 0 &&
@@ -256,43 +251,53 @@ seconds_of(const struct rusage *usage)
 }
 
 int
-spawn_run(
-    const struct spawn *spawn, struct spawn_end *end, struct tz_error *err)
+spawn_start(
+    const struct spawn *spawn, struct spawn_child *child, struct tz_error *err)
 {
 	char **environment = NULL, *tmpdir = NULL;
-	pid_t pid = -1;
-	struct rusage usage = { .ru_maxrss = 0 };
-	struct pipes pipes;
-	int how = 0, why = 0;
-	bool in_time;
+	struct spawn_pipes *pipes = &child->pipes;
+	int why;
 
 	TZ_ASSERT(spawn->seconds != 0);
-	if (open_pipes(spawn, &pipes) &&
+	*child = (struct spawn_child){ .spawn = *spawn, .pid = -1 };
+	if (open_pipes(spawn, pipes) &&
 	    make_environment(spawn, &environment, &tmpdir) == 0)
-		pid = start_child(spawn, &pipes, environment);
+		child->pid = start_child(spawn, pipes, environment);
 	why = errno;
 	free(environment);
 	free(tmpdir);
-	if (pid < 0) {
-		close_pipes(&pipes);
+	if (child->pid < 0) {
+		close_pipes(pipes);
 		return tz_error(err, TZ_EIO, "%s: cannot be run: %s",
 		    spawn->argv[0], strerror(why));
 	}
-	why = 0;
-	(void)setpgid(pid, pid);
-	stop_add_child(-pid);
-	if (pipes.output[1] >= 0)
-		close(pipes.output[1]);
-	if (pipes.said[1] >= 0)
-		close(pipes.said[1]);
-	pipes.output[1] = pipes.said[1] = -1;
-	in_time = wait_for(spawn, &pipes, pid, &how, &usage);
-	stop_remove_child(-pid);
+	(void)setpgid(child->pid, child->pid);
+	stop_add_child(-child->pid);
+	child->end_nsec = monotonic_nsec() +
+	    (int64_t)spawn->seconds * SPAWN_WALL * 1000000000;
+	if (pipes->output[1] >= 0)
+		close(pipes->output[1]);
+	if (pipes->said[1] >= 0)
+		close(pipes->said[1]);
+	pipes->output[1] = pipes->said[1] = -1;
+	return 0;
+}
+
+int
+spawn_finish(
+    struct spawn_child *child, struct spawn_end *end, struct tz_error *err)
+{
+	const struct spawn *spawn = &child->spawn;
+	struct rusage usage = { .ru_maxrss = 0 };
+	int how = 0, why;
+	bool in_time = wait_for(child, &how, &usage);
+
+	stop_remove_child(-child->pid);
 	/* Kills the remaining processes of the child's group. */
-	(void)kill(-pid, SIGKILL);
-	if (read(pipes.failure[0], &why, sizeof(why)) != sizeof(why))
+	(void)kill(-child->pid, SIGKILL);
+	if (read(child->pipes.failure[0], &why, sizeof(why)) != sizeof(why))
 		why = 0;
-	close_pipes(&pipes);
+	close_pipes(&child->pipes);
 	if (why != 0)
 		return tz_error(err, TZ_EIO, "%s: cannot be run: %s",
 		    spawn->argv[0], strerror(why));
@@ -307,4 +312,24 @@ spawn_run(
 	    ? 0
 	    : tz_error(err, TZ_EUSAGE, "%s: did not end within %u seconds",
 		  spawn->argv[0], spawn->seconds * SPAWN_WALL);
+}
+
+void
+spawn_cancel(struct spawn_child *child)
+{
+	(void)kill(-child->pid, SIGKILL);
+	while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR)
+		continue;
+	stop_remove_child(-child->pid);
+	close_pipes(&child->pipes);
+}
+
+int
+spawn_run(
+    const struct spawn *spawn, struct spawn_end *end, struct tz_error *err)
+{
+	struct spawn_child child;
+	int error = spawn_start(spawn, &child, err);
+
+	return error != 0 ? error : spawn_finish(&child, end, err);
 }

@@ -6,6 +6,8 @@
 #ifndef TOPAZ_HARNESS_LOAD_SPAWN_H
 #define TOPAZ_HARNESS_LOAD_SPAWN_H
 
+#include <sys/types.h>
+
 #include "emu/base/base.h"
 
 struct spawn {
@@ -28,6 +30,31 @@ struct spawn_end {
 	int status;       /* exit code, or 128 plus the signal */
 	unsigned seconds; /* processor time of all its processes */
 };
+
+/* Each is a pipe, or -1: standard output, standard error, the errno of execve(2). */
+struct spawn_pipes {
+	int output[2], said[2], failure[2];
+};
+
+/* A child that runs, from spawn_start() to spawn_finish() or spawn_cancel(). */
+struct spawn_child {
+	struct spawn spawn;
+	struct spawn_pipes pipes;
+	pid_t pid;
+	int64_t end_nsec; /* when it is killed, as monotonic_nsec() */
+};
+
+/*
+ * Several children may run at once, at most SPAWN_CHILDREN_MAX.  What SPAWN points to stays
+ * valid until the child has ended.  spawn_finish() waits, and then passes on what the child
+ * has said; spawn_cancel() kills it.  Errors as of spawn_run().
+ */
+#define SPAWN_CHILDREN_MAX 8
+int spawn_start(
+    const struct spawn *spawn, struct spawn_child *child, struct tz_error *err);
+int spawn_finish(
+    struct spawn_child *child, struct spawn_end *end, struct tz_error *err);
+void spawn_cancel(struct spawn_child *child);
 
 /*
  * Runs the child and waits for it.  -TZ_EIO: it could not be run; -TZ_EUSAGE: it was
