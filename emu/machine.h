@@ -282,7 +282,7 @@ struct machine_pt {
 	uint64_t ctl, status, output_base, mask_ptrs, cr3_match;
 	uint64_t addr_a[4], addr_b[4];
 	uint64_t global_status, ds_area, xss; /* of the MSRs */
-	uint64_t counting;               /* its bits of counters that count */
+	uint64_t counting; /* its bits of counters that count */
 	/* Those of counters that count and interrupt, and bit 62 while one has PEBS. */
 	uint64_t interrupting;
 	bool branches_interrupt; /* IA32_DEBUGCTL: TR, BTS and BTINT are 1 */
