@@ -111,17 +111,39 @@ machine_start_cpu(struct machine *machine, unsigned id, uint64_t at)
 	cpu_idle_until(slot->cpu, at);
 }
 
-void
-machine_poll_mailbox(struct machine *machine, unsigned id, uint64_t at)
+/* SDM vol. 3, 9.4.4.1: the vector is the number of the first page that is executed. */
+static void
+start_at_vector(
+    struct machine *machine, unsigned id, uint8_t vector, uint64_t at)
 {
 	struct slot *slot = &machine->slot[id];
-	uint64_t rip;
+	struct tz_error why;
+	uint64_t insns;
 
-	if (!slot->parked || !board_wakes(machine->memory.ram, id, &rip))
+	if (cpu_start_up(slot->cpu, vector, &insns, &why) != 0) {
+		machine_end_run(machine, MACHINE_UNMODELLED, id, 0, why.text);
 		return;
+	}
 	slot->parked = false;
-	start_on_board(machine, id, rip);
-	cpu_idle_until(slot->cpu, at);
+	cpu_idle_until(slot->cpu, at + insns);
+}
+
+/* INIT: changes nothing if the CPU waits already. */
+static void
+wait_for_startup(struct machine *machine, unsigned id)
+{
+	struct slot *slot = &machine->slot[id];
+
+	if (slot->parked)
+		return;
+	if (!machine->config.board)
+		machine_end_run(machine, MACHINE_UNMODELLED, id, 0,
+		    "INIT of a CPU that runs");
+	else if (!cpu_init(slot->cpu))
+		machine_end_run(machine, MACHINE_UNMODELLED, id, 0,
+		    "INIT of a CPU that traces, counts or is recorded");
+	else
+		slot->parked = true;
 }
 
 /* Interrupts that are not due stay in the order of sending. */
@@ -149,17 +171,13 @@ machine_deliver_due(struct machine *machine, unsigned id)
 			break;
 		case ICR_STARTUP:
 			if (slot->parked && machine->config.board)
-				machine_end_run(machine, MACHINE_UNMODELLED, id,
-				    0,
-				    "start-up IPI: real mode is not modelled, "
-				    "only ACPI's wake-up mailbox");
+				start_at_vector(
+				    machine, id, ipi.vector, ipi.due);
 			else if (slot->parked)
 				machine_start_cpu(machine, id, ipi.due);
 			break;
-		default: /* INIT of a parked CPU changes nothing */
-			if (!slot->parked)
-				machine_end_run(machine, MACHINE_UNMODELLED, id,
-				    0, "INIT of a CPU that runs");
+		default:
+			wait_for_startup(machine, id);
 			break;
 		}
 	}

@@ -134,7 +134,7 @@ void machine_set_exec_log(
  *
  * With a board, the arguments are those of struct kernel_entry (emu/board/kernel.h): CPU 0
  * starts by Linux's 64-bit boot protocol, with RSI = BOOT_INFO and the loader's GDT,
- * and the others wait for a command in the ACPI wake-up mailbox.
+ * and the code of a start-up IPI begins in real mode.
  */
 void machine_boot(struct machine *machine, uint64_t entry, uint64_t boot_info,
     struct gpa cr3);

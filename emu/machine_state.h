@@ -90,8 +90,6 @@ void machine_end_run(struct machine *machine, enum machine_end end,
 void machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low,
     uint32_t icr_high, uint64_t cycles);
 void machine_start_cpu(struct machine *machine, unsigned id, uint64_t at);
-/* Starts CPU ID, which waits, if the wake-up mailbox says so. */
-void machine_poll_mailbox(struct machine *machine, unsigned id, uint64_t at);
 /* Delivers the interrupts that are due to CPU ID. */
 void machine_deliver_due(struct machine *machine, unsigned id);
 

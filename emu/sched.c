@@ -55,23 +55,6 @@ choose_cpu(struct machine *machine, uint64_t *first, uint64_t *second)
 	return chosen;
 }
 
-/* The firmware of the CPUs that wait for the mailbox polls it every so often. */
-#define MAILBOX_CYCLES 100000
-
-static void
-poll_mailbox(struct machine *machine, unsigned id)
-{
-	uint64_t now = cpu_cycles(machine->slot[id].cpu);
-
-	for (unsigned i = 0; i < machine->config.cpu_count; i++) {
-		if (!machine->slot[i].parked)
-			continue;
-		machine_poll_mailbox(machine, i, now);
-		if (machine->turn.limit > now + MAILBOX_CYCLES)
-			machine->turn.limit = now + MAILBOX_CYCLES;
-	}
-}
-
 static void
 note_switch(struct machine *machine, unsigned to)
 {
@@ -125,8 +108,6 @@ begin_turn(struct machine *machine)
 		if (machine->slot[id].ipi[i].due < machine->turn.limit)
 			machine->turn.limit = machine->slot[id].ipi[i].due;
 	}
-	if (machine->config.board)
-		poll_mailbox(machine, id);
 	return true;
 }
 

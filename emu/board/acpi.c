@@ -42,13 +42,11 @@ enum {
 enum {
 	MADT_LOCAL_APIC = 0,
 	MADT_LOCAL_APIC_NMI = 4,
-	MADT_WAKEUP = 16,
 };
 #define MADT_ENTRIES    44
 #define LOCAL_APIC_USED 1
 #define ALL_PROCESSORS  0xff
 #define NMI_LINT        1
-#define WAKEUP_BYTES    16
 
 /* Where the next table goes, and the tables that the XSDT lists. */
 struct tables {
@@ -91,7 +89,7 @@ finish(struct tables *tables, const char *signature, uint8_t revision,
 	table[9] = 0;
 	table[9] = checksum(table, bytes);
 	tables->next += (bytes + TABLE_ALIGN - 1) / TABLE_ALIGN * TABLE_ALIGN;
-	TZ_ASSERT(tables->next <= BOARD_MAILBOX_PA);
+	TZ_ASSERT(tables->next <= BOARD_GDT_PA);
 	return pa;
 }
 
@@ -197,13 +195,6 @@ write_madt(struct tables *tables, unsigned cpu_count)
 		ALL_PROCESSORS, 0, 0, NMI_LINT };
 	memcpy(entry, nmi, sizeof(nmi));
 	entry += sizeof(nmi);
-	if (cpu_count > 1) {
-		memset(entry, 0, WAKEUP_BYTES);
-		entry[0] = MADT_WAKEUP;
-		entry[1] = WAKEUP_BYTES;
-		put(entry + 8, BOARD_MAILBOX_PA, 8);
-		entry += WAKEUP_BYTES;
-	}
 	return finish(tables, "APIC", REVISION_MADT, (size_t)(entry - madt));
 }
 

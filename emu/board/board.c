@@ -1,17 +1,8 @@
 #include "emu/board/board.h"
 
-#include "emu/board/layout.h"
-
 #include <string.h>
 #define XXH_INLINE_ALL
 #include <xxhash.h>
-
-/* ACPI table 5.44 "Multiprocessor Wakeup Mailbox Structure". */
-#define MAILBOX_COMMAND 0
-#define MAILBOX_APIC_ID 4
-#define MAILBOX_VECTOR  8
-#define COMMAND_NOOP    0
-#define COMMAND_WAKEUP  1
 
 void
 board_reset(struct board *board)
@@ -73,21 +64,4 @@ board_hash(const struct board *board)
 {
 	return uart_hash(&board->uart) ^
 	    XXH3_64bits(&board->rtc, sizeof(board->rtc));
-}
-
-bool
-board_wakes(uint8_t *ram, unsigned apic_id, uint64_t *rip)
-{
-	uint8_t *mailbox = ram + BOARD_MAILBOX_PA;
-	uint16_t command;
-	uint32_t id;
-
-	memcpy(&command, mailbox + MAILBOX_COMMAND, sizeof(command));
-	memcpy(&id, mailbox + MAILBOX_APIC_ID, sizeof(id));
-	if (command != COMMAND_WAKEUP || id != apic_id)
-		return false;
-	memcpy(rip, mailbox + MAILBOX_VECTOR, sizeof(*rip));
-	command = COMMAND_NOOP;
-	memcpy(mailbox + MAILBOX_COMMAND, &command, sizeof(command));
-	return true;
 }

@@ -1,7 +1,6 @@
 /*
- * The devices of a board on which stock kernels boot: a UART, a real-time clock, reset and power-off,
- * the wake-up mailbox of the firmware, and the record of accesses that nothing
- * models.  It knows neither CPUs nor their interrupts: its caller, the machine,
+ * The devices of a board on which stock kernels boot: a UART, a real-time clock, reset
+ * and power-off, and the record of accesses that nothing models.  It knows neither CPUs nor their interrupts: its caller, the machine,
  * delivers what changes.
  */
 #ifndef TOPAZ_EMU_BOARD_BOARD_H
@@ -39,12 +38,5 @@ struct board_effect board_out(
 
 /* A hash of everything that decides what the devices do next. */
 uint64_t board_hash(const struct board *board);
-
-/*
- * The multiprocessor wake-up mailbox in RAM (ACPI 5.2.12.19 "Multiprocessor Wakeup
- * Structure"), which the firmware of a waiting CPU polls.  True: APIC_ID shall start
- * at *RIP; the command is answered.
- */
-bool board_wakes(uint8_t *ram, unsigned apic_id, uint64_t *rip);
 
 #endif

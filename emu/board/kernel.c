@@ -314,8 +314,7 @@ kernel_load(uint8_t *ram, const struct kernel_image *image,
 	zero[ZP_LOADFLAGS] |= LOADED_HIGH;
 	put(zero + ZP_RSDP, BOARD_RSDP_PA, 8);
 	add_e820(zero, 0, BOARD_LOW_END, E820_RAM);
-	add_e820(zero, BOARD_FIRMWARE_PA, BOARD_MAILBOX_PA, E820_ACPI);
-	add_e820(zero, BOARD_MAILBOX_PA, BOARD_GDT_PA, E820_NVS);
+	add_e820(zero, BOARD_FIRMWARE_PA, BOARD_GDT_PA, E820_ACPI);
 	add_e820(zero, BOARD_GDT_PA, BOARD_HIGH_PA, E820_RESERVED);
 	add_e820(zero, BOARD_HIGH_PA, usable_end(image), E820_RAM);
 	if (image->window_bytes > 0) {

@@ -15,7 +15,6 @@
 
 #define BOARD_FIRMWARE_PA  UINT64_C(0xe0000)
 #define BOARD_RSDP_PA      BOARD_FIRMWARE_PA
-#define BOARD_MAILBOX_PA   UINT64_C(0xe8000) /* a page of its own */
 #define BOARD_GDT_PA       UINT64_C(0xe9000)
 #define BOARD_TABLES_PA    UINT64_C(0xf0000) /* identity map of 4 GiB */
 #define BOARD_HIGH_PA      UINT64_C(0x100000)

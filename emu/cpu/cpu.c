@@ -2,6 +2,7 @@
  * The loop of a CPU: deliver what is pending, choose an engine, run it, and handle
  * what stopped it.
  */
+#include "emu/cpu/engine/startup.h"
 #include "emu/cpu/state.h"
 
 #include <stdlib.h>
@@ -124,6 +125,49 @@ cpu_set_segments(
 	engine_set_segments(cpu->active, gdt, limit, cs, ds);
 }
 
+bool
+cpu_init(struct cpu *cpu)
+{
+	if (cpu->exec_log != NULL || pt_unit_trigger_en(cpu->unit) ||
+	    cpu_counting(cpu) != 0)
+		return false;
+	cpu->mode.halted = false;
+	cpu->interrupts =
+	    (struct cpu_interrupts){ .nmi_count = cpu->interrupts.nmi_count };
+	return true;
+}
+
+static void
+startup_cpuid(void *arg, uint32_t leaf, uint32_t subleaf, uint32_t out[4])
+{
+	const struct cpu *cpu = arg;
+	const struct profile_cpu about = {
+		.apic_id = cpu->config.id,
+		.cpu_count = cpu->config.cpu_count,
+		.xcr0 = 1,
+		.board = cpu->config.board,
+	};
+
+	profile_cpuid(cpu->config.profile, &about, leaf, subleaf, out);
+}
+
+int
+cpu_start_up(
+    struct cpu *cpu, uint8_t vector, uint64_t *insns, struct tz_error *err)
+{
+	struct startup_state state;
+	int error = startup_run(cpu->space.ram, cpu->space.ram_bytes, vector,
+	    startup_cpuid, cpu, &state, err);
+
+	if (error != 0)
+		return error;
+	cpu_start(cpu, state.rip, 0, 0, state.cr3);
+	engine_set_startup(cpu->engines.main, &state);
+	cpu_select_code(cpu);
+	*insns = state.insns;
+	return 0;
+}
+
 /* The limit is in cycles; the fast path counts down instructions. */
 static void
 set_limit(struct cpu *cpu, uint64_t limit_cycles)
@@ -217,10 +261,6 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->stop.over)
 			return CPU_OVER;
-		if (cpu->mode.legacy) {
-			cpu_run_legacy(cpu);
-			continue;
-		}
 		if (cpu->counters.due_insns <= cpu_count_insns(cpu)) {
 			cpu->engines.step_left = 0;
 			cpu_counters_sync(cpu);

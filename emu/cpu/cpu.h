@@ -114,6 +114,20 @@ void cpu_set_segments(
     struct cpu *cpu, uint64_t gdt, uint32_t limit, uint16_t cs, uint16_t ds);
 
 /*
+ * INIT: the CPU runs no more until cpu_start_up().  False: it traces, counts or is
+ * recorded, which goes on after INIT and is not modelled; nothing has changed.
+ */
+bool cpu_init(struct cpu *cpu);
+
+/*
+ * A start-up IPI with VECTOR: runs its code up to 64-bit mode, and starts the CPU there.
+ * INSNS were executed; they are in no count and in no log, as after INIT nothing counts or
+ * traces.  Errors as of startup_run(), and the CPU has not started.
+ */
+int cpu_start_up(
+    struct cpu *cpu, uint8_t vector, uint64_t *insns, struct tz_error *err);
+
+/*
  * Runs until the CPU's time reaches LIMIT_CYCLES, or until the CPU has nothing to
  * do.  It stops at the end of the first control transfer at or after LIMIT_CYCLES.
  */

@@ -96,28 +96,18 @@ cpu_transfer(struct cpu *cpu, enum pt_transfer_kind kind, int vector,
 	pt_unit_transfer(cpu->unit, &transfer);
 }
 
-bool
-cpu_is_long_segment(struct cpu *cpu, uint64_t selector)
+/* 32-bit code is modelled in start-up code alone (engine/startup.c). */
+static void
+check_code_segment(struct cpu *cpu, uint64_t selector)
 {
 	uint64_t base, descriptor;
 	uint32_t limit;
 
 	engine_get_table(cpu->active, ENGINE_GDTR, &base, &limit);
-	return !walk_read(&cpu->space,
-		   (struct gva){ base + (selector & ~UINT64_C(7)) },
-		   &descriptor, SELECTOR_BYTES, NULL) ||
-	    (descriptor & DESCRIPTOR_L) != 0;
-}
-
-/* The 32-bit code that starts a CPU of a board is modelled, no other. */
-static void
-check_code_segment(struct cpu *cpu, uint64_t selector)
-{
-	if (cpu_is_long_segment(cpu, selector))
-		return;
-	if (cpu->config.board && cpu->mode.cpl == 0 && (selector & 3) == 0)
-		cpu->mode.legacy = true;
-	else
+	if (walk_read(&cpu->space,
+		(struct gva){ base + (selector & ~UINT64_C(7)) }, &descriptor,
+		SELECTOR_BYTES, NULL) &&
+	    (descriptor & DESCRIPTOR_L) == 0)
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,
 		    "code segment 0x%llx is not a 64-bit one",
 		    (unsigned long long)selector);
@@ -158,8 +148,7 @@ after_effects(struct cpu *cpu, const struct block *from, uint64_t va)
 	case INSN_FAR:
 		check_code_segment(cpu, engine_get(cpu->active, ENGINE_CS));
 		sync_context(cpu, false);
-		/* 64-bit mode goes on with what was kept before 32-bit code. */
-		if (cpu->mode.cpl == 0 && !cpu->mode.legacy)
+		if (cpu->mode.cpl == 0)
 			engine_keep_ring0(cpu->active);
 		break;
 	case INSN_SYSRET:

@@ -144,10 +144,6 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	end_block(cpu, va, size);
-	if (cpu->mode.legacy) {
-		stop_at(cpu, va, false);
-		return;
-	}
 	cpu->attention = false;
 	old = cpu_is_stepping(cpu) && cpu_is_translation_old(cpu, va, size);
 	block = cpu_find_block(cpu, va, size);

@@ -25,7 +25,6 @@ enum cpu_place {
 struct cpu_mode {
 	uint8_t cpl;
 	bool halted;
-	bool legacy; /* 32-bit code comes next: legacy.c */
 	enum cpu_place place;
 	uint64_t kernel_since; /* instructions retired when the CPU last left
 				  ring 3 or halted */
@@ -40,8 +39,6 @@ cpu_is_rep_again(const struct block *from, uint64_t va)
 }
 /* The same, or an instruction that the engine restarted before it did anything. */
 bool cpu_is_again(const struct block *from, uint64_t va, uint32_t size);
-/* False: SELECTOR is that of a 32-bit code segment. */
-bool cpu_is_long_segment(struct cpu *cpu, uint64_t selector);
 /* The code of cpu->block has run to its end and continues at VA. */
 void cpu_leave_block(struct cpu *cpu, uint64_t va);
 /* cpu->block was left at RIP, whose instruction has not retired. */

@@ -1,4 +1,5 @@
 #include "emu/cpu/engine/engine_state.h"
+#include "emu/cpu/engine/startup.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -395,19 +396,57 @@ engine_reset(struct engine *engine, uint64_t cr3)
 	engine_keep_ring0(engine);
 }
 
+static void
+set_table(struct engine *engine, int id, uint64_t base, uint32_t limit)
+{
+	uc_x86_mmr table = { .base = base, .limit = limit };
+
+	TZ_ASSERT(uc_reg_write(engine->uc, id, &table) == UC_ERR_OK);
+}
+
 void
 engine_set_segments(struct engine *engine, uint64_t gdt, uint32_t limit,
     uint16_t cs, uint16_t ds)
 {
 	static const int data[] = { UC_X86_REG_DS, UC_X86_REG_ES,
 		UC_X86_REG_SS };
-	uc_x86_mmr table = { .base = gdt, .limit = limit };
 
-	TZ_ASSERT(
-	    uc_reg_write(engine->uc, UC_X86_REG_GDTR, &table) == UC_ERR_OK);
+	set_table(engine, UC_X86_REG_GDTR, gdt, limit);
 	TZ_ASSERT(uc_reg_write(engine->uc, UC_X86_REG_CS, &cs) == UC_ERR_OK);
 	for (size_t i = 0; i < TZ_ARRAY_LEN(data); i++)
 		TZ_ASSERT(uc_reg_write(engine->uc, data[i], &ds) == UC_ERR_OK);
+	engine_keep_ring0(engine);
+}
+
+void
+engine_set_startup(struct engine *engine, const struct startup_state *state)
+{
+	const struct {
+		int id;
+		uint16_t selector;
+	} segments[] = {
+		{ UC_X86_REG_CS, state->cs },
+		{ UC_X86_REG_SS, state->ss },
+		{ UC_X86_REG_DS, state->ds },
+		{ UC_X86_REG_ES, state->es },
+		{ UC_X86_REG_FS, state->fs },
+		{ UC_X86_REG_GS, state->gs },
+	};
+
+	engine_set(engine, ENGINE_CR4, state->cr4);
+	engine_set(engine, ENGINE_CR3, state->cr3);
+	engine_set_msr(engine, MSR_EFER, state->efer);
+	engine_set(engine, ENGINE_CR0, state->cr0);
+	set_table(engine, UC_X86_REG_GDTR, state->gdt.base, state->gdt.limit);
+	set_table(engine, UC_X86_REG_IDTR, state->idt.base, state->idt.limit);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(segments); i++)
+		TZ_ASSERT(uc_reg_write(engine->uc, segments[i].id,
+			      &segments[i].selector) == UC_ERR_OK);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(state->gpr); i++)
+		engine_set(
+		    engine, (enum engine_reg)(ENGINE_RAX + i), state->gpr[i]);
+	engine_set(engine, ENGINE_RFLAGS, state->rflags);
+	engine_set(engine, ENGINE_RIP, state->rip);
 	engine_keep_ring0(engine);
 }
 

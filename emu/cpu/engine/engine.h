@@ -1,7 +1,7 @@
 /*
- * One execution engine: the only file that knows Unicorn.  It runs guest code until
- * something stops it, and reports the cause; it delivers nothing, models no device
- * and decides nothing.  Every difference between engine versions is handled here.
+ * One execution engine: with startup.c the only file that knows Unicorn.  It runs guest
+ * code until something stops it, and reports the cause; it delivers nothing, models no
+ * device and decides nothing.  Every difference between engine versions is handled here.
  */
 #ifndef TOPAZ_EMU_CPU_ENGINE_ENGINE_H
 #define TOPAZ_EMU_CPU_ENGINE_ENGINE_H
@@ -90,6 +90,11 @@ void engine_reset(struct engine *engine, uint64_t cr3);
 /* Sets the GDT, and the selectors alone of CS and of DS, ES and SS. */
 void engine_set_segments(struct engine *engine, uint64_t gdt, uint32_t limit,
     uint16_t cs, uint16_t ds);
+
+/* After engine_reset(): the state at which start-up code ended. */
+struct startup_state;
+void engine_set_startup(
+    struct engine *engine, const struct startup_state *state);
 
 /*
  * The engine cannot raise its privilege by writing CS.  engine_keep_ring0(), to be

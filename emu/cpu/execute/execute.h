@@ -52,9 +52,6 @@ struct cpu_debug_regs {
 /* trap.c: executes the instruction at which the engine was stopped. */
 void cpu_trap(struct cpu *cpu);
 
-/* legacy.c: executes 32-bit code up to its jump to 64-bit code. */
-void cpu_run_legacy(struct cpu *cpu);
-
 /* msr.c */
 void cpu_reset_msrs(struct cpu *cpu);
 /* True for the MSRs of the PT unit, the PMU and the Debug Store. */

@@ -46,50 +46,49 @@ GUEST(echo,
     "1: mov $0x3fd, %edx; in %dx, %al; test $1, %al; jz 1b\n"
     "mov $0x3f8, %edx; in %dx, %al; out %al, %dx\n"
     "cmp $0x71, %al; jne 1b\n" POWER(0x604, 0x34));
-/* CPU 0 wakes CPU 1 by the mailbox and waits for its answer, then sends. */
-GUEST(two,
-    "mov $0xe8000, %ebx; movl $1, 4(%rbx)\n"
-    "lea 3f(%rip), %rax; mov %rax, 8(%rbx); movw $1, (%rbx)\n"
-    "1: pause; cmpw $0, (%rbx); jne 1b\n"
-    "2: pause; cmpb $0, 0x100(%rbx); je 2b\n" SEND(0x30)
-	POWER(0x604, 0x34) "3: mov $0xe8000, %ebx\n" SEND(
-	    0x31) "movb $1, 0x100(%rbx); 4: cli; hlt; jmp 4b\n");
-/* CPU 0 starts CPU 1 by the local APIC instead. */
-GUEST(startup,
-    "mov $0xfee00310, %ebx; movl $0x1000000, (%rbx)\n"
-    "mov $0xfee00300, %ecx; movl $0x4608, (%rcx); 1: pause; jmp 1b\n");
 /*
- * Through 32-bit code, as a kernel's second CPU goes: each of its instructions there, and
- * LEGACY, then 'L' in 64-bit mode, and '3' if CR4 is what that code has set.
+ * CPU 0 starts CPU 1 by the local APIC, twice, with the code BODY at 8000H, and waits for
+ * its answer.  What is at 8000H is addressed as AT().
  */
-#define LEGACY_GUEST(name, legacy)                                                        \
- GUEST(name,                                                                              \
-     "mov $0x90000, %ebx; movq $0, (%rbx)\n"                                              \
-     "movabs $0x00cf9a000000ffff, %rax; mov %rax, 8(%rbx)\n"                              \
-     "movabs $0x00af9a000000ffff, %rax; mov %rax, 16(%rbx)\n"                             \
-     "movabs $0x00cf92000000ffff, %rax; mov %rax, 24(%rbx)\n"                             \
-     "movw $31, 0x100(%rbx); mov %rbx, 0x102(%rbx); lgdt 0x100(%rbx)\n"                   \
-     "mov %cr3, %rax; mov %eax, 0x200(%rbx)\n"                                            \
-     "mov %cr4, %rax; or $4, %eax; mov %eax, 0x204(%rbx)\n"                               \
-     "movl $2, 0x208(%rbx); movw $8, 0x114(%rbx)\n"                                       \
-     "movl $0x200000 + 1f - " #name "_begin, 0x110(%rbx)\n"                               \
-     "ljmpl *0x110(%rbx)\n"                                                               \
-     ".code32; 1: mov $0x80000, %esp; mov $0x18, %dx\n"                                   \
-     "mov $0x50033, %eax; mov %eax, %cr0\n"                                               \
-     "ljmpl $8, $0x200000 + 2f - " #name "_begin\n"                                       \
-     "2: mov %edx, %ss; mov %edx, %ds; mov %edx, %es; add $0x100, %esp\n"                 \
-     "btl $1, 0x90208; jnc 9f; btl $0, 0x90208; jc 9f\n"                                  \
-     "mov 0x90204, %eax; mov %eax, %cr4; mov 0x90200, %eax\n"                             \
-     "mov %eax, %cr3; mov $0xc0000080, %ecx; rdmsr; cmp %edx, %eax; je 9f\n"              \
-     "cmp 0x90200, %edx; jne 3f; jmp 9f; 3: nop\n"                                        \
-     "mov $1, %ecx; add $-1, %ecx; jnc 9f; jne 9f\n"                                      \
-     "mov $1, %ecx; and $2, %ecx; jc 9f; jne 9f; mov $0xc0000080, %ecx; rdmsr\n" legacy   \
-     "wrmsr; mov $0x80050033, %eax; mov %eax, %cr0\n"                                     \
-     "9: ljmpl $16, $0x200000 + 4f - " #name "_begin; .code64; 4:\n" SEND(                \
-	 0x4c) "mov %cr4, %rax; xor 0x90204, %eax; jnz 5f\n" SEND(0x33) "5:" POWER(0x604, \
-	 0x34))
-LEGACY_GUEST(legacy, "");
-LEGACY_GUEST(legacy_other, "inc %eax\n");
+#define AT(label) "0x8000 + " #label " - 20b"
+/* A block of its own, so that it is clear which instruction writes. */
+#define APIC(reg, value) \
+ "mov $0xfee00" #reg ", %edi; movl $" #value ", (%rdi); jmp 9f; 9:\n"
+#define STARTUP_GUEST(name, body)                                                  \
+ GUEST(name,                                                                       \
+     "lea 20f(%rip), %rsi; mov $0x8000, %edi; mov $21f - 20f, %ecx; rep movsb\n"   \
+     "mov %cr3, %rax; mov %eax, 0x8ff0; mov $2, %r8d\n"                            \
+     "1: movb $0, 0x9000\n" APIC(310, 0x1000000) APIC(300, 0xc500) APIC(           \
+	 300, 0x8500) APIC(300, 0x4608) APIC(300,                                  \
+	 0x4608) "2: pause; cmpb $0, 0x9000; je 2b; dec %r8d; jnz 1b\n" SEND(0x30) \
+	 POWER(0x604, 0x34) "20: .code16\n" body "21: .code64\n")
+/* Sends its APIC ID from 64-bit mode. */
+STARTUP_GUEST(startup,
+    "cli; xor %ax, %ax; mov %ax, %ds; mov $0x7000, %sp; call 22f\n"
+    "mov $1, %eax; cpuid; shr $24, %ebx; add $0x30, %bl\n"
+    "lgdtl " AT(
+	31f) "; mov %cr0, %eax; or $1, %eax; mov %eax, %cr0\n"
+	     "ljmpl $8, $" AT(
+		 23f) "\n"
+		      "22: ret\n"
+		      ".code32; 23: mov $24, %eax; mov %eax, %ds; mov %eax, %ss; mov %eax, %es\n"
+		      "mov $0x620, %eax; mov %eax, %cr4; mov 0x8ff0, %eax; mov %eax, %cr3\n"
+		      "mov $0xc0000080, %ecx; rdmsr; or $0x100, %eax; wrmsr\n"
+		      "mov %cr0, %eax; or $0x80000000, %eax; mov %eax, %cr0\n"
+		      "ljmpl $16, $" AT(
+			  24f) "\n"
+			       ".code64; 24: mov $0x3f8, %edx; mov %bl, %al; out %al, %dx\n"
+			       "movb $1, 0x9000; 25: hlt; jmp 25b\n"
+			       ".balign 8; 30: .quad 0, 0xcf9a000000ffff, 0xaf9a000000ffff, 0xcf92000000ffff\n"
+			       "31: .word 31; .long " AT(30b) "\n");
+STARTUP_GUEST(startup_halts, "nop; cli; hlt\n");
+STARTUP_GUEST(startup_loops, "22: jmp 22b\n");
+STARTUP_GUEST(startup_port, "in $0x80, %al\n");
+STARTUP_GUEST(startup_msr, "mov $0x10, %ecx; rdmsr\n");
+STARTUP_GUEST(startup_trap, "int3\n");
+STARTUP_GUEST(startup_apic,
+    "cli; mov $0xf000, %ax; mov %ax, %ds; mov $0xfee00020, %ebx\n"
+    "xor %ax, %ax; mov %ax, %ds; addr32 mov (%ebx), %eax\n");
 /*
  * Copies 4 bytes from RSI to RDI, as an end of memcpy() that returns by a JMP: first a
  * few times elsewhere in its page, then over that JMP, which becomes a JMP to 'n'.
@@ -271,50 +270,50 @@ snapshot_has_the_board(void **state)
 }
 
 static void
-mailbox_starts_the_other_cpu(void **state)
+startup_ipi_starts_the_other_cpu_in_real_mode(void **state)
 {
 	struct rig rig;
 
 	(void)state;
 	for (int step = 0; step < 2; step++) {
-		make(&rig, two_begin, two_end, 2, step);
+		make(&rig, startup_begin, startup_end, 2, step);
 		run(&rig, MACHINE_OFF);
-		assert_int_equal(rig.count, 2);
-		assert_memory_equal(rig.sent, "10", 2);
+		assert_int_equal(rig.count, 3);
+		assert_memory_equal(rig.sent, "110", 3);
 		machine_destroy(rig.machine);
 	}
 }
 
 static void
-startup_ipi_ends_the_run(void **state)
+startup_code_that_is_not_modelled_ends_the_run(void **state)
 {
+	static const struct {
+		const uint8_t *begin, *end;
+		const char *why;
+	} guests[] = {
+		{ startup_halts_begin, startup_halts_end,
+		    "at 0x8002: it halts before 64-bit mode" },
+		{ startup_loops_begin, startup_loops_end,
+		    "at 0x8000: not in 64-bit mode after instructions" },
+		{ startup_port_begin, startup_port_end,
+		    "at 0x8000: port 0x80" },
+		{ startup_msr_begin, startup_msr_end, "MSR 0x10" },
+		{ startup_trap_begin, startup_trap_end,
+		    "at 0x8000: interrupt or exception 0x3" },
+		{ startup_apic_begin, startup_apic_end, "start-up code, at" },
+	};
 	struct rig rig;
 
 	(void)state;
-	make(&rig, startup_begin, startup_end, 2, false);
-	run(&rig, MACHINE_UNMODELLED);
-	assert_non_null(strstr(rig.result.text, "start-up IPI"));
-	machine_destroy(rig.machine);
-}
-
-static void
-cpu_goes_through_32_bit_code(void **state)
-{
-	struct rig rig;
-
-	(void)state;
-	for (int step = 0; step < 2; step++) {
-		make(&rig, legacy_begin, legacy_end, 1, step);
-		run(&rig, MACHINE_OFF);
-		assert_int_equal(rig.count, 2);
-		assert_memory_equal(rig.sent, "L3", 2);
+	for (size_t i = 0; i < TZ_ARRAY_LEN(guests); i++) {
+		make(&rig, guests[i].begin, guests[i].end, 2, false);
+		run(&rig, MACHINE_UNMODELLED);
+		if (strstr(rig.result.text, guests[i].why) == NULL)
+			fail_msg("\"%s\" is not: %s", guests[i].why,
+			    rig.result.text);
+		assert_int_equal(rig.result.cpu, 1);
 		machine_destroy(rig.machine);
 	}
-	make(&rig, legacy_other_begin, legacy_other_end, 1, false);
-	run(&rig, MACHINE_UNMODELLED);
-	assert_non_null(strstr(rig.result.text, "32-bit code at 0x200"));
-	assert_non_null(strstr(rig.result.text, "not modelled"));
-	machine_destroy(rig.machine);
 }
 
 static void
@@ -379,9 +378,9 @@ main(void)
 		cmocka_unit_test(ports_are_those_of_the_board),
 		cmocka_unit_test(reset_ends_the_run),
 		cmocka_unit_test(snapshot_has_the_board),
-		cmocka_unit_test(mailbox_starts_the_other_cpu),
-		cmocka_unit_test(startup_ipi_ends_the_run),
-		cmocka_unit_test(cpu_goes_through_32_bit_code),
+		cmocka_unit_test(startup_ipi_starts_the_other_cpu_in_real_mode),
+		cmocka_unit_test(
+		    startup_code_that_is_not_modelled_ends_the_run),
 		cmocka_unit_test(debug_registers_and_cr8_have_their_bits),
 		cmocka_unit_test(debug_registers_and_cr8_have_no_other_bits),
 		cmocka_unit_test(jmp_that_was_just_overwritten_is_the_new_one),

@@ -325,26 +325,6 @@ unknown_accesses_have_their_first_place(void **state)
 	assert_string_equal(unknown_name(UNKNOWN_OUT), "OUT");
 }
 
-/* ACPI 5.2.12.19 "Multiprocessor Wakeup Structure". */
-static void
-mailbox_wakes_the_cpu_that_it_names(void **state)
-{
-	static uint8_t ram[BOARD_HIGH_PA];
-	uint8_t *mailbox = ram + BOARD_MAILBOX_PA;
-	uint64_t rip = 0, vector = 0x123456789;
-
-	(void)state;
-	assert_false(board_wakes(ram, 0, &rip));
-	mailbox[4] = 2;
-	memcpy(mailbox + 8, &vector, sizeof(vector));
-	mailbox[0] = 1;
-	assert_false(board_wakes(ram, 1, &rip));
-	assert_int_equal(mailbox[0], 1);
-	assert_true(board_wakes(ram, 2, &rip));
-	assert_int_equal(rip, vector);
-	assert_int_equal(mailbox[0], 0);
-}
-
 static void
 hash_has_all_state(void **state)
 {
@@ -385,7 +365,6 @@ main(void)
 		cmocka_unit_test(power_goes_off),
 		cmocka_unit_test(other_ports_are_all_ones),
 		cmocka_unit_test(unknown_accesses_have_their_first_place),
-		cmocka_unit_test(mailbox_wakes_the_cpu_that_it_names),
 		cmocka_unit_test(hash_has_all_state),
 	};
 
