@@ -68,7 +68,7 @@ only() {
 		[ $owner = yes ] || complain "$file includes <$pattern...>"
 	done
 }
-only unicorn/ emu/cpu/engine/engine_state.h
+only unicorn/ emu/cpu/engine/engine_state.h emu/cpu/engine/startup.c
 only Zydis/ 'emu/cpu/insn*' 'traces/*'
 only intel-pt 'traces/*'
 only gelf 'harness/load/*'
