@@ -196,7 +196,7 @@ has processors/results.jsonl '"class":"killed"' '"subject":"insntrace@' \
 # The bound on time is a class of its own.
 only=tiny.c:tiny_count:delete-assignment:1
 : >stderr
-"$topaz" mutate tiny --drivers drivers --budget 20000 --depth 2 -o late --only $only \
+"$topaz" mutate tiny --drivers drivers --budget 8000 --depth 2 -o late --only $only \
     --progress lines >stdout 2>stderr &
 process=$!
 tries=0
@@ -207,7 +207,7 @@ until grep -q '"kind":"baseline"' late/results.jsonl 2>/dev/null ||
 done
 kill -INT $process
 wait $process
-expect 0 "0 not judged, 1 timed out" 0 mutate tiny --drivers drivers --budget 20000 \
+expect 0 "0 not judged, 1 timed out" 0 mutate tiny --drivers drivers --budget 8000 \
     --depth 2 -o late --only $only --progress lines --timeout 1
 grep -q '"class":"timed-out"' late/results.jsonl || complain "timed out: not kept"
 exit $bad
