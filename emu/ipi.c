@@ -111,7 +111,8 @@ machine_start_cpu(struct machine *machine, unsigned id, uint64_t at)
 	cpu_idle_until(slot->cpu, at);
 }
 
-/* SDM vol. 3, 9.4.4.1: the vector is the number of the first page that is executed. */
+/* SDM vol. 3, 9.4.4.1 "Typical BSP Initialization Sequence": the vector is the number of
+ * the page that is executed first. */
 static void
 start_at_vector(
     struct machine *machine, unsigned id, uint8_t vector, uint64_t at)

@@ -99,6 +99,9 @@ void
 cpu_start(
     struct cpu *cpu, uint64_t rip, uint64_t rdi, uint64_t rsi, uint64_t cr3)
 {
+	cpu->active = cpu->engines.main;
+	cpu->engines.step_left = 0;
+	cpu->engines.tlb_unsure = true;
 	engine_reset(cpu->engines.main, cr3);
 	engine_set(cpu->engines.main, ENGINE_RDI, rdi);
 	engine_set(cpu->engines.main, ENGINE_RSI, rsi);
@@ -134,6 +137,7 @@ cpu_init(struct cpu *cpu)
 	cpu->mode.halted = false;
 	cpu->interrupts =
 	    (struct cpu_interrupts){ .nmi_count = cpu->interrupts.nmi_count };
+	cpu->resumed = 0;
 	return true;
 }
 

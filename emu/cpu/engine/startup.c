@@ -11,6 +11,7 @@
 #define DESCRIPTOR_BYTES 8
 #define DESCRIPTOR_L     TZ_BIT(53) /* SDM vol. 3, 3.4.5: 64-bit code segment */
 #define WHY_BYTES        64
+#define INSN_BYTES       15
 
 struct run {
 	uc_engine *uc;
@@ -72,20 +73,45 @@ is_64_bit(const struct run *run)
 	return (descriptor & DESCRIPTOR_L) != 0;
 }
 
-/* This code is mapped to itself: the engine does not say where else it would be. */
 static bool
-is_msr_access(const struct run *run, uint32_t size)
+is_prefix(uint8_t byte)
 {
-	return size == 2 && run->at < run->ram_bytes - 1 &&
-	    run->ram[run->at] == 0x0f &&
-	    (run->ram[run->at + 1] == 0x30 || run->ram[run->at + 1] == 0x32);
+	static const uint8_t prefixes[] = { 0x26, 0x2e, 0x36, 0x3e, 0x64, 0x65,
+		0x66, 0x67, 0xf0, 0xf2, 0xf3 };
+
+	return memchr(prefixes, byte, sizeof(prefixes)) != NULL;
+}
+
+/*
+ * What the engine would take from the host or from state of its own.  The code is mapped
+ * to itself: the engine does not say where else it would be.
+ */
+static void
+check_insn(struct run *run, uint32_t size)
+{
+	uint32_t msr = (uint32_t)get(run, UC_X86_REG_ECX);
+	const uint8_t *code = run->ram + run->at;
+
+	if (run->at > run->ram_bytes - INSN_BYTES)
+		return;
+	for (; size > 2 && is_prefix(*code); size--)
+		code++;
+	if (size < 2 || code[0] != 0x0f)
+		return;
+	if ((code[1] == 0x30 || code[1] == 0x32) && msr != MSR_EFER &&
+	    msr != MSR_MISC_ENABLE)
+		refuse(run, "MSR", msr);
+	else if (code[1] == 0x31 || code[1] == 0x33 ||
+	    (code[1] == 0x01 && size == 3 && code[2] == 0xf9))
+		refuse(run, "a counter is read, by opcode 0x0f", code[1]);
+	else if (code[1] == 0xc7 && size == 3 && code[2] >= 0xf0)
+		refuse(run, "random numbers, by opcode 0x0f", code[1]);
 }
 
 static void
 on_insn(uc_engine *uc, uint64_t at, uint32_t size, void *arg)
 {
 	struct run *run = arg;
-	uint32_t msr;
 
 	/* The engine stops after the next instruction has been announced. */
 	if (run->why[0] != '\0')
@@ -99,10 +125,7 @@ on_insn(uc_engine *uc, uint64_t at, uint32_t size, void *arg)
 	if (run->state->insns++ == STARTUP_INSNS_MAX)
 		refuse(run, "not in 64-bit mode after instructions:",
 		    STARTUP_INSNS_MAX);
-	msr = (uint32_t)get(run, UC_X86_REG_ECX);
-	if (is_msr_access(run, size) && msr != MSR_EFER &&
-	    msr != MSR_MISC_ENABLE)
-		refuse(run, "MSR", msr);
+	check_insn(run, size);
 }
 
 static void
@@ -164,6 +187,7 @@ static bool
 make_engine(struct run *run, uint8_t *ram)
 {
 	return uc_open(UC_ARCH_X86, UC_MODE_16, &run->uc) == UC_ERR_OK &&
+	    uc_ctl_set_cpu_model(run->uc, UC_CPU_X86_IVYBRIDGE) == UC_ERR_OK &&
 	    uc_ctl_exits_enable(run->uc) == UC_ERR_OK &&
 	    uc_mem_map_ptr(run->uc, 0, run->ram_bytes, UC_PROT_ALL, ram) ==
 	    UC_ERR_OK &&
@@ -205,7 +229,7 @@ read_state(const struct run *run)
 	state->gs = (uint16_t)get(run, UC_X86_REG_GS);
 }
 
-/* SDM vol. 3, 9.1.2: after INIT, EDX has the processor's signature. */
+/* SDM vol. 3, 10.1.1 "Processor State After Reset": EDX has the processor's signature. */
 static void
 begin(const struct run *run, uint8_t vector)
 {

@@ -31,8 +31,8 @@ typedef void (*startup_cpuid_fn)(
 /*
  * Runs the code at page VECTOR of RAM, which is physical [0, RAM_BYTES).  -TZ_EFORMAT: it
  * does not reach 64-bit mode, or needs what is not modelled there (an interrupt, an
- * exception, a port, memory that is not RAM, an MSR other than IA32_EFER and
- * IA32_MISC_ENABLE); ERR says where.  -TZ_EIO: no memory for an engine.
+ * exception, a port, memory that is not RAM, a counter, a random number, an MSR other than
+ * IA32_EFER and IA32_MISC_ENABLE); ERR says where.  -TZ_EIO: no memory for an engine.
  */
 int startup_run(uint8_t *ram, uint64_t ram_bytes, uint8_t vector,
     startup_cpuid_fn cpuid, void *arg, struct startup_state *state,

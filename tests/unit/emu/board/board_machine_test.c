@@ -62,30 +62,43 @@ GUEST(echo,
 	 300, 0x8500) APIC(300, 0x4608) APIC(300,                                  \
 	 0x4608) "2: pause; cmpb $0, 0x9000; je 2b; dec %r8d; jnz 1b\n" SEND(0x30) \
 	 POWER(0x604, 0x34) "20: .code16\n" body "21: .code64\n")
-/* Sends its APIC ID from 64-bit mode. */
-STARTUP_GUEST(startup,
-    "cli; xor %ax, %ax; mov %ax, %ds; mov $0x7000, %sp; call 22f\n"
-    "mov $1, %eax; cpuid; shr $24, %ebx; add $0x30, %bl\n"
-    "lgdtl " AT(
-	31f) "; mov %cr0, %eax; or $1, %eax; mov %eax, %cr0\n"
-	     "ljmpl $8, $" AT(
-		 23f) "\n"
-		      "22: ret\n"
-		      ".code32; 23: mov $24, %eax; mov %eax, %ds; mov %eax, %ss; mov %eax, %es\n"
-		      "mov $0x620, %eax; mov %eax, %cr4; mov 0x8ff0, %eax; mov %eax, %cr3\n"
-		      "mov $0xc0000080, %ecx; rdmsr; or $0x100, %eax; wrmsr\n"
-		      "mov %cr0, %eax; or $0x80000000, %eax; mov %eax, %cr0\n"
-		      "ljmpl $16, $" AT(
-			  24f) "\n"
-			       ".code64; 24: mov $0x3f8, %edx; mov %bl, %al; out %al, %dx\n"
-			       "movb $1, 0x9000; 25: hlt; jmp 25b\n"
-			       ".balign 8; 30: .quad 0, 0xcf9a000000ffff, 0xaf9a000000ffff, 0xcf92000000ffff\n"
-			       "31: .word 31; .long " AT(30b) "\n");
+/* With the APIC ID as a digit in BL, CODE runs in 64-bit mode. */
+#define LONG_GUEST(name, code)                                                                     \
+ STARTUP_GUEST(name,                                                                               \
+     "cli; xor %ax, %ax; mov %ax, %ds; mov $0x7000, %sp; call 22f\n"                               \
+     "mov $1, %eax; cpuid; shr $24, %ebx; add $0x30, %bl\n"                                        \
+     "lgdtl " AT(                                                                                  \
+	 31f) "; mov %cr0, %eax; or $1, %eax; mov %eax, %cr0\n"                                    \
+	      "ljmpl $8, $" AT(                                                                    \
+		  23f) "\n"                                                                        \
+		       "22: ret\n"                                                                 \
+		       ".code32; 23: mov $24, %eax; mov %eax, %ds; mov %eax, %ss; mov %eax, %es\n" \
+		       "mov $0x620, %eax; mov %eax, %cr4; mov 0x8ff0, %eax; mov %eax, %cr3\n"      \
+		       "mov $0xc0000080, %ecx; rdmsr; or $0x100, %eax; wrmsr\n"                    \
+		       "mov %cr0, %eax; or $0x80000000, %eax; mov %eax, %cr0\n"                    \
+		       "ljmpl $16, $" AT(                                                          \
+			   24f) "\n"                                                               \
+				".code64; 24: " code                                               \
+				"movb $1, 0x9000; 25: hlt; jmp 25b\n"                              \
+				".balign 8; 30: .quad 0, 0xcf9a000000ffff, 0xaf9a000000ffff\n"     \
+				".quad 0xcf92000000ffff; 31: .word 31; .long " AT(                 \
+				    30b) "\n")
+/* Sends the digit, and halts with a breakpoint, that is, while single instructions run. */
+LONG_GUEST(startup,
+    "mov $0x3f8, %edx; mov %bl, %al; out %al, %dx\n"
+    "mov $1, %eax; mov %rax, %dr7\n");
+/* Counts instructions. */
+LONG_GUEST(startup_counts,
+    "mov $0x186, %ecx; mov $0x4300c0, %eax; xor %edx, %edx; wrmsr\n"
+    "mov $0x38f, %ecx; mov $1, %eax; wrmsr\n");
 STARTUP_GUEST(startup_halts, "nop; cli; hlt\n");
 STARTUP_GUEST(startup_loops, "22: jmp 22b\n");
 STARTUP_GUEST(startup_port, "in $0x80, %al\n");
 STARTUP_GUEST(startup_msr, "mov $0x10, %ecx; rdmsr\n");
 STARTUP_GUEST(startup_trap, "int3\n");
+STARTUP_GUEST(startup_tsc, "rdtsc\n");
+STARTUP_GUEST(startup_tscp, "rdtscp\n");
+STARTUP_GUEST(startup_random, "rdrand %eax\n");
 STARTUP_GUEST(startup_apic,
     "cli; mov $0xf000, %ax; mov %ax, %ds; mov $0xfee00020, %ebx\n"
     "xor %ax, %ax; mov %ax, %ds; addr32 mov (%ebx), %eax\n");
@@ -300,6 +313,11 @@ startup_code_that_is_not_modelled_ends_the_run(void **state)
 		{ startup_msr_begin, startup_msr_end, "MSR 0x10" },
 		{ startup_trap_begin, startup_trap_end,
 		    "at 0x8000: interrupt or exception 0x3" },
+		{ startup_tsc_begin, startup_tsc_end, "a counter is read" },
+		{ startup_tscp_begin, startup_tscp_end, "a counter is read" },
+		{ startup_random_begin, startup_random_end, "random numbers" },
+		{ startup_counts_begin, startup_counts_end,
+		    "INIT of a CPU that traces, counts" },
 		{ startup_apic_begin, startup_apic_end, "start-up code, at" },
 	};
 	struct rig rig;
