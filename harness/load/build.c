@@ -323,7 +323,6 @@ build_arguments(const struct build_kpi *kpi,
 
 /* A compiler at work on SOURCE. */
 struct job {
-	const struct build_options *options;
 	const char *source;
 	struct text_list argv;
 	char *folder; /* where it runs, if not in that of the objects */
@@ -359,8 +358,7 @@ job_start(struct job *job, const struct text_list *argv,
 	};
 	int error = 0;
 
-	*job =
-	    (struct job){ .options = options, .source = source, .argv = *argv };
+	*job = (struct job){ .source = source, .argv = *argv };
 	if (options->replaced != NULL) {
 		job->folder = strndup(options->replaced,
 		    (size_t)(strrchr(options->replaced, '/') -
@@ -383,7 +381,7 @@ job_cancel(struct job *job)
 	job_free(job);
 }
 
-/* The error for SOURCE, whose compiler was run with ARGV; ERROR is spawn_finish()'s. */
+/* The error for the source of JOB; ERROR, END and WHY are those of spawn_finish(). */
 static int
 judge_compiler(const struct job *job, int error, const struct spawn_end *end,
     const struct tz_error *why, struct tz_error *err)

@@ -21,8 +21,6 @@
 #define LOOK_MSEC_MAX 16
 #define LAST_LOOKS    16
 
-extern char **environ;
-
 static void
 limit(int resource, uint64_t value)
 {
