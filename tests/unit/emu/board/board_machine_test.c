@@ -101,7 +101,7 @@ STARTUP_GUEST(startup_tscp, "rdtscp\n");
 STARTUP_GUEST(startup_random, "rdrand %eax\n");
 STARTUP_GUEST(startup_apic,
     "cli; mov $0xf000, %ax; mov %ax, %ds; mov $0xfee00020, %ebx\n"
-    "xor %ax, %ax; mov %ax, %ds; addr32 mov (%ebx), %eax\n");
+    "xor %ax, %ax; mov %ax, %ds; mov (%ebx), %eax\n");
 /*
  * Copies 4 bytes from RSI to RDI, as an end of memcpy() that returns by a JMP: first a
  * few times elsewhere in its page, then over that JMP, which becomes a JMP to 'n'.
