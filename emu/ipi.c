@@ -85,14 +85,14 @@ machine_on_ipi(void *arg, unsigned cpu, uint32_t icr_low, uint32_t icr_high,
 	}
 }
 
-/* With a board: in the state of Linux's 64-bit boot protocol, at RIP. */
+/* CPU 0 of a board: in the state of Linux's 64-bit boot protocol. */
 static void
-start_on_board(struct machine *machine, unsigned id, uint64_t rip)
+start_on_board(struct machine *machine)
 {
-	struct cpu *cpu = machine->slot[id].cpu;
+	struct cpu *cpu = machine->slot[0].cpu;
 
 	cpu_start(
-	    cpu, rip, 0, id == 0 ? machine->boot_info : 0, machine->boot_cr3.u);
+	    cpu, machine->entry, 0, machine->boot_info, machine->boot_cr3.u);
 	cpu_set_segments(
 	    cpu, BOARD_GDT_PA, BOARD_GDT_BYTES - 1, BOARD_CS, BOARD_DS);
 }
@@ -102,9 +102,10 @@ machine_start_cpu(struct machine *machine, unsigned id, uint64_t at)
 {
 	struct slot *slot = &machine->slot[id];
 
+	TZ_ASSERT(id == 0 || !machine->config.board);
 	slot->parked = false;
 	if (machine->config.board)
-		start_on_board(machine, id, machine->entry);
+		start_on_board(machine);
 	else
 		cpu_start(slot->cpu, machine->entry, machine->boot_info, id,
 		    machine->boot_cr3.u);

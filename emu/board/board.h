@@ -1,7 +1,7 @@
 /*
  * The devices of a board on which stock kernels boot: a UART, a real-time clock, reset
- * and power-off, and the record of accesses that nothing models.  It knows neither CPUs nor their interrupts: its caller, the machine,
- * delivers what changes.
+ * and power-off, and the record of accesses that nothing models.  It knows neither CPUs
+ * nor their interrupts: its caller, the machine, delivers what changes.
  */
 #ifndef TOPAZ_EMU_BOARD_BOARD_H
 #define TOPAZ_EMU_BOARD_BOARD_H

@@ -132,7 +132,7 @@ bool
 cpu_init(struct cpu *cpu)
 {
 	if (cpu->exec_log != NULL || pt_unit_trigger_en(cpu->unit) ||
-	    cpu_counting(cpu) != 0)
+	    cpu_counting(cpu) != 0 || cpu->debug_store.branches)
 		return false;
 	cpu->mode.halted = false;
 	cpu->interrupts =

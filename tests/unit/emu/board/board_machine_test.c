@@ -91,6 +91,10 @@ LONG_GUEST(startup,
 LONG_GUEST(startup_counts,
     "mov $0x186, %ecx; mov $0x4300c0, %eax; xor %edx, %edx; wrmsr\n"
     "mov $0x38f, %ecx; mov $1, %eax; wrmsr\n");
+/* Records branches, in a buffer of no records. */
+LONG_GUEST(startup_records,
+    "mov $0x600, %ecx; mov $0x9100, %eax; xor %edx, %edx; wrmsr\n"
+    "mov $0x1d9, %ecx; mov $0xc0, %eax; wrmsr\n");
 STARTUP_GUEST(startup_halts, "nop; cli; hlt\n");
 STARTUP_GUEST(startup_loops, "22: jmp 22b\n");
 STARTUP_GUEST(startup_port, "in $0x80, %al\n");
@@ -318,6 +322,8 @@ startup_code_that_is_not_modelled_ends_the_run(void **state)
 		{ startup_random_begin, startup_random_end, "random numbers" },
 		{ startup_counts_begin, startup_counts_end,
 		    "INIT of a CPU that traces, counts" },
+		{ startup_records_begin, startup_records_end,
+		    "INIT of a CPU that traces, counts or is recorded" },
 		{ startup_apic_begin, startup_apic_end, "start-up code, at" },
 	};
 	struct rig rig;
