@@ -5,13 +5,13 @@
 #include <fcntl.h>
 #include <glob.h>
 #include <limits.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "harness/host/cpus.h"
 #include "harness/host/input.h"
 #include "harness/load/spawn.h"
 #include "harness/load/text_list.h"
@@ -497,28 +497,17 @@ build_link(const struct build_options *options, const char *name,
 	return error;
 }
 
-/* One compiler for each CPU that this process may use. */
-static size_t
-jobs_at_once(void)
-{
-	cpu_set_t cpus;
-	int count = sched_getaffinity(0, sizeof(cpus), &cpus) == 0
-	    ? CPU_COUNT(&cpus)
-	    : 1;
-
-	return count < SPAWN_CHILDREN_MAX ? (size_t)count : SPAWN_CHILDREN_MAX;
-}
-
 /*
- * Compiles the COUNT sources of UNIT into PARTS.  Several compilers run at once; what they
- * say and the first error come in the order of the sources all the same.
+ * Compiles the COUNT sources of UNIT into PARTS, by a compiler for each CPU.  What they say and the first error come in the order of the sources all the same.
  */
 static int
 compile_parts(const struct build_kpi *kpi, const struct build_options *options,
     const struct build_unit *unit, char *const *parts, size_t count,
     struct tz_error *err)
 {
-	size_t width = jobs_at_once(), started = 0, done = 0;
+	size_t started = 0, done = 0;
+	size_t width = cpus_usable() < SPAWN_CHILDREN_MAX ? cpus_usable()
+							  : SPAWN_CHILDREN_MAX;
 	struct job job[SPAWN_CHILDREN_MAX];
 	struct tz_error not_started;
 	int start_error = 0, error = 0;

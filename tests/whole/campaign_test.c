@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "harness/explore/describe/replay.h"
+#include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/runner/runner_pool.h"
 #include "harness/explore/search/faults.h"
 #include "harness/explore/search/placements.h"
@@ -191,6 +192,30 @@ shards_together_find_the_same(void **state)
 	free(got);
 	drop(all);
 	drop(one);
+}
+
+/* Shards run on machines with different numbers of CPUs. */
+static void
+each_schedule_is_in_one_share(void **state)
+{
+	struct campaign campaign = { .options.shards = 3 };
+	unsigned taken[60] = { 0 };
+
+	(void)state;
+	for (unsigned shard = 1; shard <= 3; shard++) {
+		campaign.options.shard = shard;
+		campaign.parts.workers = shard + 1;
+		for (unsigned worker = 0; worker <= shard; worker++) {
+			unsigned share, shares;
+
+			campaign_part_share(&campaign, worker, &share, &shares);
+			for (unsigned i = share; i < TZ_ARRAY_LEN(taken);
+			     i += shares)
+				taken[i]++;
+		}
+	}
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(taken); i++)
+		assert_int_equal(taken[i], 1);
 }
 
 static void
@@ -595,6 +620,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(the_race_is_found),
 		cmocka_unit_test(jobs_do_not_matter),
 		cmocka_unit_test(shards_together_find_the_same),
+		cmocka_unit_test(each_schedule_is_in_one_share),
 		cmocka_unit_test(a_second_time_is_the_same),
 		cmocka_unit_test(another_seed_draws_other_schedules),
 		cmocka_unit_test(every_token_replays_each_time),

@@ -3,12 +3,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/drivers.h"
 #include "harness/explore/parts/workers.h"
 #include "harness/explore/search/faults.h"
+#include "harness/host/cpus.h"
 
 enum {
 	OPT_PROFILE = 256,
@@ -41,7 +41,8 @@ static const struct argp_option common_options[] = {
 	    "Comma-separated deviations, see: topaz list deviations "
 	    "(pmi,cpu,preempt,rmw,older,nmi,pmc,fail)",
 	    0 },
-	{ "jobs", 'j', "N", 0, "Processes (the CPUs of this machine)", 0 },
+	{ "jobs", 'j', "N", 0, "Processes at most (the CPUs that it may use)",
+	    0 },
 	{ "effort", OPT_EFFORT, "quick|normal|deep", 0,
 	    "Duration on two CPUs: about a minute, for CI; some minutes; an "
 	    "hour (normal; topaz ci: quick)",
@@ -334,16 +335,14 @@ campaign_hand_on(int key, struct campaign_input *input,
 struct campaign_input
 campaign_input_defaults(void)
 {
-	long cpus = sysconf(_SC_NPROCESSORS_ONLN);
+	unsigned cpus = cpus_usable();
 	struct campaign_input input = {
 		.options = campaign_defaults(),
 		.output = "topaz.findings",
 		.pages = true,
 	};
 
-	input.options.jobs = cpus < 1 ? 1 : (unsigned)cpus;
-	if (input.options.jobs > POOL_JOBS_MAX)
-		input.options.jobs = POOL_JOBS_MAX;
+	input.options.jobs = cpus < POOL_JOBS_MAX ? cpus : POOL_JOBS_MAX;
 	return input;
 }
 

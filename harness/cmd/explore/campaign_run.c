@@ -103,7 +103,8 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 	size_t count = report->summary->finding_count;
 	size_t bytes = (count + 1) * sizeof(*all.err);
 	struct stats *unused = calloc(1, sizeof(*unused));
-	int error;
+	unsigned jobs = input->options.jobs;
+	int error = 0;
 
 	all.err = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
 	    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -113,8 +114,10 @@ write_pages(struct campaign *campaign, const struct campaign_input *input,
 		return tz_error(err, TZ_EIO, "out of memory");
 	}
 	tell_pages(&all, NULL, 0);
-	error = workers_run(input->options.jobs, page_share, tell_pages, &all,
-	    unused, &all.interrupted, err);
+	if (count != 0)
+		error = workers_run(count < jobs ? (unsigned)count : jobs,
+		    page_share, tell_pages, &all, unused, &all.interrupted,
+		    err);
 	for (size_t i = 0; error == 0 && i < count; i++) {
 		if (all.err[i].text[0] != '\0')
 			error = tz_error(err, TZ_EIO, "%s", all.err[i].text);

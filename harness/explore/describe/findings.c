@@ -108,6 +108,7 @@ run_step(struct findings *findings, const char *step, workers_work work,
     uint32_t total, struct tz_error *err)
 {
 	struct stats *unused = calloc(1, sizeof(*unused));
+	unsigned jobs = findings->campaign->options.jobs;
 	int error;
 
 	if (unused == NULL)
@@ -117,10 +118,10 @@ run_step(struct findings *findings, const char *step, workers_work work,
 	*findings->queue = 0;
 	if (total != 0)
 		report_progress(findings, NULL, 0);
-	error = total == 0 ? 0
-			   : workers_run(findings->campaign->options.jobs, work,
-				 report_progress, findings, unused,
-				 &findings->interrupted, err);
+	error = total == 0
+	    ? 0
+	    : workers_run(total < jobs ? total : jobs, work, report_progress,
+		  findings, unused, &findings->interrupted, err);
 	free(unused);
 	return error;
 }

@@ -121,15 +121,13 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	const struct share *all = arg;
 	const struct campaign_areas *areas = &all->areas;
 	struct campaign *campaign = all->campaign;
-	const struct campaign_options *options = &campaign->options;
 	struct trial_share share = {
-		.worker = (options->shard - 1) * options->jobs + worker,
-		.workers = options->shards * options->jobs,
-		.seed = options->seed,
+		.seed = campaign->options.seed,
 		.stop = stop,
 	};
 	struct tz_error err;
 
+	campaign_part_share(campaign, worker, &share.worker, &share.workers);
 	for (uint32_t i = areas->begin; i < areas->end && !*stop; i++) {
 		const struct campaign_area *area = &campaign->area[i];
 		struct trial place;
@@ -157,8 +155,8 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 			trial_random(&place, &share, area->changes, area->total,
 			    stats, i);
 		trial_close(&place);
-		stats->area[i].ended += !*stop &&
-		    areas->which != CAMPAIGN_AREA_FIRST;
+		if (!*stop && areas->which != CAMPAIGN_AREA_FIRST)
+			campaign_part_end(campaign, i, worker, stats);
 	}
 }
 
@@ -177,6 +175,17 @@ part_areas(const struct campaign *campaign, uint32_t count)
 								      : count;
 }
 
+static uint64_t
+count_schedules(
+    const struct campaign *campaign, const struct campaign_areas *areas)
+{
+	uint64_t count = 0;
+
+	for (uint32_t i = areas->begin; i < areas->end; i++)
+		count += campaign_part_expects(campaign, i);
+	return count;
+}
+
 int
 campaign_area_run(struct campaign *campaign, const struct campaign_areas *areas,
     struct tz_error *err)
@@ -192,8 +201,8 @@ campaign_area_run(struct campaign *campaign, const struct campaign_areas *areas,
 		share.areas.begin = i;
 		if (areas->end - i > step)
 			share.areas.end = i + step;
-		error = campaign_part_run(
-		    campaign, areas->name, work, &share, err);
+		error = campaign_part_run(campaign, areas->name,
+		    count_schedules(campaign, &share.areas), work, &share, err);
 	}
 	return error;
 }

@@ -1,5 +1,7 @@
 #include "harness/explore/parts/campaign_part.h"
 
+#define WORKER_SCHEDULES 250
+
 bool
 campaign_part_is_over(struct campaign *campaign)
 {
@@ -27,13 +29,38 @@ bool
 campaign_part_ended(const struct campaign *campaign, size_t area)
 {
 	return campaign->area[area].endless ||
-	    campaign->stats->area[area].ended == campaign->options.jobs;
+	    campaign->stats->area[area].ended == POOL_JOBS_MAX;
 }
 
-/* The number of schedules of AREA in this shard, as far as known. */
-static uint64_t
-expected(const struct campaign *campaign, const struct campaign_area *area)
+void
+campaign_part_end(const struct campaign *campaign, size_t area, unsigned worker,
+    struct stats *stats)
 {
+	stats->area[area].ended += worker == 0
+	    ? POOL_JOBS_MAX + 1 - campaign->parts.workers
+	    : 1;
+}
+
+void
+campaign_part_end_all(const struct campaign *campaign, size_t area)
+{
+	campaign->stats->area[area].ended = POOL_JOBS_MAX;
+}
+
+void
+campaign_part_share(const struct campaign *campaign, unsigned worker,
+    unsigned *share, unsigned *shares)
+{
+	const struct campaign_options *options = &campaign->options;
+
+	*share = worker * options->shards + options->shard - 1;
+	*shares = campaign->parts.workers * options->shards;
+}
+
+uint64_t
+campaign_part_expects(const struct campaign *campaign, size_t number)
+{
+	const struct campaign_area *area = &campaign->area[number];
 	uint64_t all = area->expected;
 
 	if (area->endless)
@@ -74,7 +101,7 @@ report_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 		return;
 	for (uint32_t i = 0; i < campaign->area_count; i++) {
 		uint64_t have = campaign->stats->area[i].done;
-		uint64_t want = expected(campaign, &campaign->area[i]);
+		uint64_t want = campaign_part_expects(campaign, i);
 
 		for (unsigned j = 0; j < jobs; j++)
 			have += stats_list[j].area[i].done;
@@ -91,9 +118,24 @@ report_progress(void *arg, const struct stats *stats_list, unsigned jobs)
 	    options->progress_arg, part->name, done, done + left, groups);
 }
 
+/*
+ * How many workers SCHEDULES are worth: to fork one and to open the set-ups in it takes as
+ * long as some hundred schedules.
+ */
+static unsigned
+workers_for(const struct campaign *campaign, uint64_t schedules)
+{
+	uint64_t workers = schedules / WORKER_SCHEDULES;
+
+	if (workers < 1)
+		return 1;
+	return workers < campaign->options.jobs ? (unsigned)workers
+						: campaign->options.jobs;
+}
+
 int
 campaign_part_run(struct campaign *campaign, const char *name,
-    workers_work work, void *arg, struct tz_error *err)
+    uint64_t schedules, workers_work work, void *arg, struct tz_error *err)
 {
 	const struct campaign_options *options = &campaign->options;
 	struct campaign_parts *parts = &campaign->parts;
@@ -102,8 +144,9 @@ campaign_part_run(struct campaign *campaign, const char *name,
 
 	report_progress(&part, NULL, 0);
 	parts->count++;
+	parts->workers = workers_for(campaign, schedules);
 	if (!campaign_part_is_resuming(campaign))
-		error = workers_run(options->jobs, do_work, report_progress,
+		error = workers_run(parts->workers, do_work, report_progress,
 		    &part, campaign->stats, &parts->interrupted, err);
 	else if (parts->count == options->resume->parts)
 		*campaign->stats = options->resume->stats;

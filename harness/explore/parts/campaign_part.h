@@ -1,5 +1,6 @@
 /*
- * The parts of a campaign, which run one after another, each in all jobs.  After each
+ * The parts of a campaign, which run one after another, each in as many workers as it is
+ * worth, at most options.jobs.  After each
  * one, the campaign can end, or be resumed from.  Progress is one count of schedules
  * over all parts; a part that has not begun is counted by its budget, so the total
  * decreases if the part turns out to be smaller.
@@ -11,12 +12,28 @@
 #include "harness/explore/parts/workers.h"
 
 /*
- * The next part: runs WORK in all jobs, as workers_run() does, and reports progress
- * under NAME; does nothing if the part was completed before the exploration was
- * interrupted.  Errors as of workers_run().
+ * The next part, of about that many SCHEDULES: runs WORK as workers_run() does, and
+ * reports progress under NAME; does nothing if the part was completed before the
+ * exploration was interrupted.  Errors as of workers_run().
  */
 int campaign_part_run(struct campaign *campaign, const char *name,
-    workers_work work, void *arg, struct tz_error *err);
+    uint64_t schedules, workers_work work, void *arg, struct tz_error *err);
+
+/*
+ * Which schedules are WORKER's, of all shards: those with number SHARE, modulo SHARES.  Those
+ * of a shard do not depend on the number of workers.
+ */
+void campaign_part_share(const struct campaign *campaign, unsigned worker,
+    unsigned *share, unsigned *shares);
+
+/* WORKER has completed its share of AREA; notes it in STATS. */
+void campaign_part_end(const struct campaign *campaign, size_t area,
+    unsigned worker, struct stats *stats);
+/* This process has done AREA without workers. */
+void campaign_part_end_all(const struct campaign *campaign, size_t area);
+
+/* The number of schedules of area NUMBER in this shard, as far as known. */
+uint64_t campaign_part_expects(const struct campaign *campaign, size_t number);
 
 /* True if AREA finished; false if it was interrupted. */
 bool campaign_part_ended(const struct campaign *campaign, size_t area);

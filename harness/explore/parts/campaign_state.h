@@ -101,6 +101,7 @@ struct campaign_area {
 /* The parts that were run, in order: calls of campaign_part_run(). */
 struct campaign_parts {
 	uint64_t count;
+	unsigned workers;              /* of the part that is running */
 	struct checkpoint *checkpoint; /* state after the last complete part */
 	uint32_t asked;                /* groups that .ends_at was called for */
 	bool ended_early;              /* .ends_at returned true */

@@ -42,7 +42,7 @@ campaign_key(struct build_cache *build_cache,
 		build_cache_models(build_cache),
 		build_cache_config(build_cache)->errata, options->subject };
 	const uint64_t words[] = { check, options->kinds, options->depth,
-		options->jobs, options->shard, options->shards, options->effort,
+		options->shard, options->shards, options->effort,
 		options->budget, options->seed, options->insns_max,
 		options->merge, options->reduce, options->sequences,
 		options->kinds_named, options->faults, options->each_point,
@@ -157,8 +157,7 @@ explore_sequences(
 	}
 	if (error == 0 && !corpus_gave_up(campaign->corpus) &&
 	    !campaign_part_is_over(campaign))
-		campaign->stats->area[campaign->area_count - 1].ended =
-		    campaign->options.jobs;
+		campaign_part_end_all(campaign, campaign->area_count - 1);
 	return error;
 }
 

@@ -147,15 +147,15 @@ work(void *arg, unsigned worker, const volatile bool *stop, struct stats *stats)
 	struct trial_share share = {
 		.workers = 1, .seed = options->seed, .stop = stop
 	};
-	uint32_t workers = options->shards * options->jobs;
+	unsigned first, step;
 
-	worker += (options->shard - 1) * options->jobs;
-	for (uint32_t i = concurrent->begin + worker;
-	     i < concurrent->end && !*stop; i += workers)
+	campaign_part_share(concurrent->campaign, worker, &first, &step);
+	for (uint32_t i = concurrent->begin + first;
+	     i < concurrent->end && !*stop; i += step)
 		do_pair(concurrent->campaign, i, &share, stats);
 	/* A pair of another worker adds nothing to this one's share. */
-	for (uint32_t i = concurrent->begin; i < concurrent->end; i++)
-		stats->area[i].ended += !*stop;
+	for (uint32_t i = concurrent->begin; i < concurrent->end && !*stop; i++)
+		campaign_part_end(concurrent->campaign, i, worker, stats);
 }
 
 int
@@ -178,6 +178,8 @@ concurrent_explore(
 		return error;
 	for (uint32_t i = concurrent.begin; i < concurrent.end; i++)
 		campaign->area[i].expected = CONCURRENT_SCHEDULES;
-	return campaign_part_run(
-	    campaign, "two operations at once", work, &concurrent, err);
+	return campaign_part_run(campaign, "two operations at once",
+	    (concurrent.end - concurrent.begin) * CONCURRENT_SCHEDULES /
+		campaign->options.shards,
+	    work, &concurrent, err);
 }

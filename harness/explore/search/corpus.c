@@ -459,8 +459,9 @@ run_round(struct corpus *corpus, struct tz_error *err)
 		    ? corpus->round.slice + step
 		    : corpus->items->count;
 		atomic_store(&corpus->round.shared->next, corpus->round.slice);
-		error = campaign_part_run(
-		    campaign, "sequences", work, corpus, err);
+		error = campaign_part_run(campaign, "sequences",
+		    corpus->round.sliced - corpus->round.slice, work, corpus,
+		    err);
 	}
 	return error;
 }

@@ -318,8 +318,8 @@ faults_explore(struct campaign *campaign, struct tz_error *err)
 			  (uint32_t)campaign->area_count - 1, err);
 		/* This process did it for all jobs. */
 		if (error == 0 && !stop_requested())
-			campaign->stats->area[campaign->area_count - 1].ended =
-			    campaign->options.jobs;
+			campaign_part_end_all(
+			    campaign, campaign->area_count - 1);
 	}
 	areas.end = (uint32_t)campaign->area_count;
 	return error != 0 ? error : campaign_area_run(campaign, &areas, err);

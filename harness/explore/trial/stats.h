@@ -45,7 +45,7 @@ struct stats_area {
 	uint64_t timed;   /* not merged, because the state depends on time */
 	uint64_t decoded; /* decoded and compared with the execution log */
 	uint64_t detected, tolerated, silent, broken; /* of faults */
-	uint64_t ended;     /* workers that completed their share */
+	uint64_t ended; /* parts/campaign_part.h: shares that are completed */
 	uint64_t framework; /* crashes of another module: ../runner/outcome.h */
 	/* 1: the default schedule fails, or is not judged */
 	uint64_t base_fails, base_unjudged;
