@@ -246,6 +246,7 @@ int region_unmap(struct space *space, uint64_t va, uint64_t bytes);
 /* Opens a device for the current process: a descriptor, or a negative kerr. */
 int64_t device_open_file(const char *name, int flags);
 int device_close_file(uint64_t fd);
+void device_process_exiting(struct process *process);
 /* An open file: a successful open operation. */
 struct file {
 	struct device *device;

@@ -120,36 +120,29 @@ device_page(struct device *device, uint64_t offset, uint64_t *pa)
 	return (int)status;
 }
 
+/* When an owner dies, its tracing is turned off. */
+static void
+device_exiting(struct device *device, struct process *process)
+{
+	(void)device;
+	abandon(process);
+}
+
 static const struct device_ops device_ops = {
 	.ioctl = device_ioctl,
 	.mmap = device_mmap,
 	.page = device_page,
+	.exiting = device_exiting,
 };
 
 static struct device *insntrace_device;
-static void (*next_process_exiting)(struct process *process);
-
-/* When an owner dies, its tracing is turned off. */
-static void
-process_exiting(struct process *process)
-{
-	abandon(process);
-	if (next_process_exiting != NULL)
-		next_process_exiting(process);
-}
 
 static int
 insntrace_load(void)
 {
-	int error;
-
 	session_init();
-	next_process_exiting = process_set_exiting(process_exiting);
-	error = device_create(
+	return device_create(
 	    INSNTRACE_PATH, &device_ops, NULL, &insntrace_device);
-	if (error != 0)
-		(void)process_set_exiting(next_process_exiting);
-	return error;
 }
 
 static void
@@ -157,7 +150,6 @@ insntrace_unload(void)
 {
 	device_destroy(insntrace_device);
 	abandon(NULL);
-	(void)process_set_exiting(next_process_exiting);
 }
 
 NATIVE_MODULE(insntrace, insntrace_load, insntrace_unload);

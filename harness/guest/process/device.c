@@ -6,7 +6,8 @@
 #include "harness/guest/internal.h"
 
 static struct mutex device_lock = MUTEX_INIT("devices");
-static struct device *devices;
+static struct device *devices; /* the last one that was created comes first */
+static uint64_t device_count;  /* that were ever created */
 
 static struct device *
 find_device(const char *name)
@@ -35,9 +36,11 @@ device_create(const char *name, const struct device_ops *ops, void *arg,
 	}
 	made = bucket_alloc(sizeof(*made));
 	if (made != NULL) {
-		*made = (struct device){
-			.next = devices, .ops = ops, .arg = arg, .references = 1
-		};
+		*made = (struct device){ .next = devices,
+			.ops = ops,
+			.arg = arg,
+			.references = 1,
+			.number = ++device_count };
 		strlcpy(made->name, name, sizeof(made->name));
 		devices = made;
 		*device = made;
@@ -112,6 +115,39 @@ call_close(struct device *device)
 	if (device->ops->close != NULL)
 		device->ops->close(device);
 	leave(device);
+}
+
+/*
+ * Begins an operation on the last device before number BELOW that has .exiting; NULL: there
+ * is none.  Devices may come and go between two calls.
+ */
+static struct device *
+enter_before(uint64_t below)
+{
+	struct device *device;
+
+	mutex_lock(&device_lock);
+	device = devices;
+	while (device != NULL &&
+	    (device->number >= below || device->ops->exiting == NULL))
+		device = device->next;
+	if (device != NULL)
+		(void)enter(device);
+	mutex_unlock(&device_lock);
+	return device;
+}
+
+void
+device_process_exiting(struct process *process)
+{
+	uint64_t below = UINT64_MAX;
+	struct device *device;
+
+	while ((device = enter_before(below)) != NULL) {
+		below = device->number;
+		device->ops->exiting(device, process);
+		leave(device);
+	}
 }
 
 /* Drops one reference to the file; the last one closes it. */

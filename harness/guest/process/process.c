@@ -6,14 +6,6 @@
 
 struct process_hooks process_hooks;
 
-void (*process_set_exiting(void (*exiting)(struct process *process)))(
-    struct process *process)
-{
-	void (*before)(struct process *) = process_hooks.process_exiting;
-
-	process_hooks.process_exiting = exiting;
-	return before;
-}
 struct mutex process_list_lock = MUTEX_INIT("processes");
 struct process *process_list;
 
@@ -260,6 +252,7 @@ process_exit(int code)
 	}
 	if (process_hooks.process_exiting != NULL)
 		process_hooks.process_exiting(process);
+	device_process_exiting(process);
 	for (unsigned fd = 0; fd < PROCESS_FILES_MAX; fd++) {
 		if (process->files[fd] != NULL)
 			(void)device_close_file(fd);

@@ -103,6 +103,9 @@ struct device_ops {
 	int (*page)(struct device *device, uint64_t offset, uint64_t *pa);
 	/* BYTES from the kernel's memory, by file_write().  NULL: KE_NXIO. */
 	int (*write)(struct device *device, const void *from, size_t bytes);
+	/* PROCESS, any one, ends: it runs this in its last task, its files are still
+	 * open. */
+	void (*exiting)(struct device *device, struct process *process);
 };
 
 /*
@@ -121,6 +124,7 @@ struct device {
 	void *arg;
 	uint32_t references; /* files and mappings, plus 1 while it exists */
 	uint32_t calls;      /* operations in progress */
+	uint64_t number;     /* in the order of creation */
 	bool gone;
 };
 
@@ -165,13 +169,5 @@ struct process_hooks {
 	void (*process_ended)(struct process *process);
 };
 extern struct process_hooks process_hooks;
-
-/*
- * Sets .process_exiting, for a driver, and returns the previous callback (may
- * be NULL).  The new callback must call it; the driver restores it when it is
- * unloaded.  If only the device matters, its close operation is simpler.
- */
-void (*process_set_exiting(void (*exiting)(struct process *process)))(
-    struct process *process);
 
 #endif

@@ -296,6 +296,9 @@ expect 0 "this is shard 1 of 3" 0 report t1
 set -- insntrace=load+unload --budget 50 --no-sequences --progress none
 expect 0 "0 failed" 0 explore "$@" -o other
 expect 5 "sampled" 0 explore "$@" -o other --require-exhaustive
+# A process ends while the driver is unloaded.
+expect 0 "0 failed" 0 explore insntrace@2=load+open+initthread+spawn+kill+unload \
+    --budget 100 --no-sequences --no-pages --progress none -o other
 # Only the depth that was asked for has to be exhaustive.
 set -- insntrace=load+unload --progress none --require-exhaustive -o other
 expect 0 "0 failed" 0 explore "$@" --kinds nmi --budget 800
