@@ -150,6 +150,13 @@ void session_exit(struct check *check, const struct event *event);
 void thread_words(struct check *check, const struct event *event);
 void thread_traced(struct check *check, const struct event *event);
 void thread_output(struct check *check, const struct event *event);
+void thread_call_begin(struct check *check, const struct event *event);
+void thread_unsure(struct check *check, const struct event *event);
+/* The call that ended last has started a session. */
+void thread_started(struct check *check);
+/* Events at which a CPU's thread may be at work in its program. */
+void thread_at_work(struct check *check, const struct event *event);
+void thread_switched(struct check *check, const struct event *event);
 /* The session ends: judges whether work was traced. */
 void session_settle(struct check *check);
 /* The operation that began last starts a session. */

@@ -178,6 +178,8 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 							     : 0)
 		    << 16 |
 		(uint64_t)nmi->pending << 8 | nmi->serving);
+	if (cpu->loss.stopped || cpu->loss.failed)
+		hash = mix_word(hash, cpu->loss.stream);
 	hash = mix_word(hash, nmi->due);
 	hash = mix_word(hash, cpu->save_area);
 	hash = mix_word(hash, table->pa);
@@ -213,6 +215,7 @@ snapshot_session(const struct check_core *core, uint64_t hash)
 	    (uint64_t)core->session.open |
 		(uint64_t)core->session.accepted << 1 |
 		(uint64_t)core->session.programs << 2 |
+		(uint64_t)core->session.follows << 10 |
 		(uint64_t)core->session.mask << 16 |
 		(uint64_t)core->session.stopped << 32);
 	for (unsigned i = 0; i < SCRIPT_ACTORS; i++) {
@@ -221,6 +224,8 @@ snapshot_session(const struct check_core *core, uint64_t hash)
 		hash = mix_word(hash,
 		    (uint64_t)actor->call << 32 | (uint64_t)actor->step << 16 |
 			(uint64_t)actor->cpu << 8 |
+			(uint64_t)(actor->active && actor->follows) << 4 |
+			(uint64_t)(actor->active && actor->alone) << 3 |
 			(uint64_t)actor->works << 2 |
 			(uint64_t)actor->ages << 1 | actor->active);
 	}

@@ -33,6 +33,7 @@ struct check_place {
 	uint64_t object_va;            /* as in struct check_violation */
 	const char *object;            /* or NULL */
 	struct check_site site, blame; /* site 0: see violation_add() */
+	bool past; /* the functions that run now have nothing to do with it */
 };
 
 /* A physically contiguous part of a live allocation. */
@@ -139,6 +140,7 @@ struct check_work {
 /* output/table.c: an error or a stop that was not reported yet. */
 struct check_loss {
 	bool stopped, failed;
+	uint8_t stream; /* whose trace it was; or CHECK_NO_STREAM */
 	uint8_t during; /* the actors in an operation then, one bit each */
 	struct check_place stopped_at, failed_at;
 };
@@ -189,6 +191,9 @@ struct check_cpu {
 
 struct check_actor {
 	bool active, ages, works;
+	/* session/thread.c: nothing else can have changed which threads are traced
+	 * since the call began; core.session.follows before it began */
+	bool alone, follows;
 	uint16_t step, cpu;
 	uint32_t call;
 };
@@ -245,6 +250,10 @@ struct check_core {
 	struct check_changes changes;
 	struct {
 		bool open, accepted;
+		/* session/thread.c: threads with a buffer are traced; the last action
+		 * of the operation since which they are */
+		bool follows;
+		struct check_site followed_at;
 		uint8_t programs; /* programs that began to be traced */
 		uint32_t mask, stopped;
 	} session;

@@ -90,7 +90,7 @@ violation_add(struct check *check, enum check_id id, unsigned sub,
 	/* The current stack does not show what happened earlier. */
 	if (at->site.rip != 0)
 		violation.site = at->site;
-	else if (at->event == core->event_number)
+	else if (!at->past && at->event == core->event_number)
 		violation.site = site_now(check, at->cpu);
 	if (violation.site.rip == 0 && site_is_driver(check, at->rip))
 		violation.site = (struct check_site){ at->rip, at->rip };

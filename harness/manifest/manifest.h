@@ -144,12 +144,12 @@ unsigned sequence_context(const struct manifest *manifest,
 #define MANIFEST_CONFIGURES 1u /* see sequence_expect() */
 #define MANIFEST_STARTS     2u /* tracing of the configured session */
 #define MANIFEST_STOPS      4u
-#define MANIFEST_UNLOADS    8u /* unloads the driver */
-#define MANIFEST_REREADS \
- 16u /* reports a buffer's content; may report the same bytes again */
-#define MANIFEST_COLLECTS 32u  /* collects all trace that the driver reports */
-#define MANIFEST_CHANGES  64u  /* gives or takes a state */
-#define MANIFEST_REFUSES  128u /* always refuses invalid values */
+#define MANIFEST_UNLOADS    8u  /* unloads the driver */
+#define MANIFEST_REREADS    16u /* a buffer's content; may repeat bytes */
+#define MANIFEST_COLLECTS   32u /* collects all trace that the driver reports */
+#define MANIFEST_CHANGES    64u /* gives or takes a state */
+#define MANIFEST_REFUSES    128u /* always refuses invalid values */
+#define MANIFEST_TAKES      256u /* takes a state */
 unsigned sequence_flags(const struct manifest *manifest,
     const struct sequence *sequence, unsigned step);
 

@@ -287,6 +287,20 @@ table_busy(const struct check *check)
 	return busy;
 }
 
+/*
+ * The stream of the region in use.  A CPU that traces thread after thread may not have
+ * written to it yet.
+ */
+static uint8_t
+table_stream(struct check *check, const struct check_cpu *cpu)
+{
+	const struct check_page *page = cpu->table.region_bytes == 0
+	    ? NULL
+	    : page_find(check, cpu->table.region_pa);
+
+	return page != NULL ? page->stream : cpu->stream;
+}
+
 void
 table_error(struct check *check, const struct event *event)
 {
@@ -295,8 +309,9 @@ table_error(struct check *check, const struct event *event)
 	struct check_loss *loss = &cpu->loss;
 	const char *why = reads->pt_error(reads->arg, event->cpu);
 
+	loss->stream = table_stream(check, cpu);
 	loss->failed_at = site_here(check);
-	loss->failed_at.stream = cpu->stream;
+	loss->failed_at.stream = loss->stream;
 	loss->failed_at.blame = cpu->action.on_at;
 	loss->failed_at.object = why;
 	violation_add(check, CHECK_TOPA_ERROR, 0, &loss->failed_at,
@@ -305,8 +320,8 @@ table_error(struct check *check, const struct event *event)
 	loss->failed_at.object = NULL;
 	loss->failed = true;
 	loss->during = table_busy(check);
-	if (cpu->stream != CHECK_NO_STREAM)
-		check->core.stream[cpu->stream].unsure = true;
+	if (loss->stream != CHECK_NO_STREAM)
+		check->core.stream[loss->stream].unsure = true;
 }
 
 void
@@ -315,12 +330,13 @@ table_stopped(struct check *check, const struct event *event)
 	struct check_cpu *cpu = &check->core.cpu[event->cpu];
 	struct check_loss *loss = &cpu->loss;
 
+	loss->stream = table_stream(check, cpu);
 	loss->stopped_at = site_here(check);
-	loss->stopped_at.stream = cpu->stream;
+	loss->stopped_at.stream = loss->stream;
 	loss->stopped = true;
 	loss->during = table_busy(check);
-	if (cpu->stream != CHECK_NO_STREAM)
-		check->core.stream[cpu->stream].unsure = true;
+	if (loss->stream != CHECK_NO_STREAM)
+		check->core.stream[loss->stream].unsure = true;
 }
 
 static void
@@ -359,7 +375,7 @@ table_told(struct check *check, unsigned stream)
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
 		struct check_cpu *cpu = &check->core.cpu[i];
 
-		if (cpu->stream == stream)
+		if (cpu->loss.stream == stream)
 			table_forget_loss(cpu);
 	}
 }
@@ -373,7 +389,7 @@ table_collected(struct check *check, unsigned stream)
 		struct check_cpu *cpu = &check->core.cpu[i];
 		struct check_loss *loss = &cpu->loss;
 
-		if (cpu->stream != stream)
+		if (loss->stream != stream)
 			continue;
 		/* The collection had begun before the loss: the next one tells
 		 * of it. */

@@ -490,6 +490,7 @@ check_started(struct check *check, unsigned cpu_mask)
 	    (core->session.accepted ? core->session.mask : 0);
 	core->session.open = core->session.accepted = true;
 	core->session.stopped = 0;
+	thread_started(check);
 }
 
 void

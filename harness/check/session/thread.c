@@ -1,8 +1,10 @@
 /*
- * Row foreign-thread: which thread runs on each CPU, and whose trace each stream is.
+ * Rows foreign-thread and thread-untraced: which thread runs on each CPU, and whose trace
+ * each stream is.
  * Threads are named by the kernel's numbers; 0: not known, or none.
  */
 #include "harness/check/internal.h"
+#include "harness/guest/sys.h"
 
 #include <inttypes.h>
 
@@ -88,4 +90,143 @@ thread_output(struct check *check, const struct event *event)
 	    EVENT_STREAM_ID(stream->key));
 	/* One such piece is enough: what follows has the same cause. */
 	stream->of_thread = false;
+}
+
+/* The stream of THREAD, or CHECK_STREAMS_MAX. */
+static unsigned
+thread_stream(const struct check *check, uint32_t thread)
+{
+	const struct check_core *core = &check->core;
+	unsigned i = 0;
+
+	while (i < core->stream_count &&
+	    (!core->stream[i].of_thread || core->stream[i].thread != thread))
+		i++;
+	return i < core->stream_count ? i : CHECK_STREAMS_MAX;
+}
+
+/* CPU is at RIP, in its thread's program or not. */
+static void
+thread_judge(struct check *check, unsigned cpu, uint64_t rip)
+{
+	const struct check_core *core = &check->core;
+	const struct check_threads *threads = &core->threads[cpu];
+	struct check_place at;
+	uint32_t thread;
+	unsigned stream;
+
+	if (!core->session.follows || rip >> 63 != 0 || threads->word[0] == 0 ||
+	    core->cpu[cpu].trace.state == TRACING_ON ||
+	    core->cpu[cpu].work.refused)
+		return;
+	thread = thread_at(check, cpu, threads->word[0]);
+	stream = thread == 0 ? CHECK_STREAMS_MAX : thread_stream(check, thread);
+	if (stream == CHECK_STREAMS_MAX)
+		return;
+	at = site_here(check);
+	at.cpu = (uint16_t)cpu;
+	at.blame = core->cpu[cpu].trace.traced ? core->cpu[cpu].action.off_at
+					       : core->session.followed_at;
+	at.rip = rip;
+	at.step = CHECK_NO_STEP;
+	at.past = true;
+	at.stream = (uint8_t)stream;
+	violation_add(check, CHECK_THREAD_UNTRACED, 0, &at,
+	    "the thread of stream %" PRIu32 " works on CPU %u untraced",
+	    EVENT_STREAM_ID(core->stream[stream].key), cpu);
+}
+
+void
+thread_at_work(struct check *check, const struct event *event)
+{
+	thread_judge(check, event->cpu, event->b);
+}
+
+void
+thread_switched(struct check *check, const struct event *event)
+{
+	const struct check_reads *reads = &check->config.reads;
+	unsigned from = (unsigned)event->a;
+
+	if (!check->core.session.follows)
+		return;
+	if (from < check->config.cpu_count)
+		thread_judge(check, from, reads->rip(reads->arg, from));
+	thread_judge(check, event->cpu, reads->rip(reads->arg, event->cpu));
+}
+
+/* True if CALL leaves alone which threads are traced. */
+static bool
+thread_is_harmless(uint64_t call)
+{
+	switch (call) {
+	case SYS_SLEEP:
+	case SYS_YIELD:
+	case SCRIPT_WORK:
+	case SCRIPT_READ_WORD:
+	case SCRIPT_TARGET_SPAWN:
+	case SCRIPT_TARGET_WORK:
+	case SCRIPT_TARGET_THREAD:
+	case SCRIPT_TARGET_KILL:
+	case SCRIPT_TARGET_GO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* From here to its end a call may begin or end the trace of a thread. */
+void
+thread_call_begin(struct check *check, const struct event *event)
+{
+	struct check_core *core = &check->core;
+
+	if (event->b >= SCRIPT_ACTORS || thread_is_harmless(event->c))
+		return;
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		core->actor[i].alone = false;
+	core->actor[event->b].alone = true;
+	core->actor[event->b].follows = core->session.follows;
+	core->session.follows = false;
+}
+
+/* The session ends with its owner, or a unit has stopped by itself, so its trace may be off. */
+void
+thread_unsure(struct check *check, const struct event *event)
+{
+	(void)event;
+	check->core.session.follows = false;
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		check->core.actor[i].alone = false;
+}
+
+/* A call has ended: whether threads are traced is known if no other can have changed it. */
+static void
+thread_call_end(struct check *check, bool follows)
+{
+	struct check_core *core = &check->core;
+	uint64_t ended = core->event.b;
+
+	if (ended >= SCRIPT_ACTORS || !core->actor[ended].alone)
+		return;
+	for (unsigned i = 0; i < SCRIPT_ACTORS; i++)
+		follows &= !core->actor[i].active ||
+		    thread_is_harmless(core->actor[i].call);
+	core->session.follows = follows;
+	core->session.followed_at = core->last_at;
+}
+
+void
+thread_started(struct check *check)
+{
+	thread_call_end(check, true);
+}
+
+void
+check_followed(struct check *check)
+{
+	uint64_t ended = check->core.event.b;
+
+	if (ended < SCRIPT_ACTORS)
+		thread_call_end(check, check->core.actor[ended].follows);
 }

@@ -387,6 +387,8 @@ note_call_end(struct runner *runner, const struct event *event)
 		runner->operations.stopping--;
 	if (flags & MANIFEST_CONFIGURES)
 		note_configured(runner, step, result >= 0);
+	if (!(flags & MANIFEST_TAKES))
+		check_followed(runner->check);
 	if (result < 0) {
 		check_failed(runner->check,
 		    manifest_op_name(runner->build_cache->manifest,

@@ -102,6 +102,7 @@ sequence_flags(const struct manifest *manifest, const struct sequence *sequence,
 	    (op->rereads ? MANIFEST_REREADS : 0) |
 	    (op->collects ? MANIFEST_COLLECTS : 0) |
 	    (op->refuses ? MANIFEST_REFUSES : 0) |
+	    (op->takes_count != 0 ? MANIFEST_TAKES : 0) |
 	    (op->gives_count + op->takes_count != 0 ? MANIFEST_CHANGES : 0);
 }
 

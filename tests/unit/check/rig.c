@@ -246,6 +246,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_starting(check);
 	else if (step->op == RIG_UNTRACED)
 		check_untraced(check);
+	else if (step->op == RIG_FOLLOWED)
+		check_followed(check);
 	else if (step->op == RIG_STARTED)
 		check_started(check, (unsigned)step->a);
 	else if (step->op == RIG_STOPPED)

@@ -62,6 +62,7 @@ enum rig_op {
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
 	RIG_UNTRACED,
+	RIG_FOLLOWED,
 	RIG_RUNS,   /* a: the thread that runs, b: the next one */
 	RIG_HANDED, /* a: digest */
 	RIG_FAILED, /* a: digest */
