@@ -67,6 +67,7 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 	    cpu->hooks.site == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
+	cpu->code.far = block_cache_far(cpu->code.blocks);
 	ds_reset(&cpu->ds, config->profile);
 	cpu_counters_reset(cpu);
 	if (make_engines(cpu, err) != 0) {

@@ -51,15 +51,42 @@ stop_at(struct cpu *cpu, uint64_t va, bool rep_again)
 	engine_stop(cpu->active, va);
 }
 
-static void
-learn_successor(struct block *from, struct block *to, bool taken)
+/* True if FROM can have many successors. */
+static bool
+is_indirect(const struct block *from)
 {
-	struct successor *successor = &from->successor[from->victim];
+	return from->last.class == INSN_RET ||
+	    from->last.class == INSN_JMP_INDIRECT ||
+	    from->last.class == INSN_CALL_INDIRECT;
+}
+
+/* The place for a new successor of FROM, with KEY before it is known to be checked. */
+static struct successor *
+place_successor(struct cpu *cpu, struct block *from, uint64_t key)
+{
+	struct successor *own = &from->successor[from->victim];
+	struct far_successor *far;
+
+	if (own->key == EDGE_UNUSED || !is_indirect(from)) {
+		from->victim ^= 1;
+		return own;
+	}
+	far = far_successor_at(cpu->code.far, from->va, key);
+	far->from = from;
+	far->generation = cpu->code.far->generation;
+	return &far->successor;
+}
+
+static void
+learn_successor(
+    struct cpu *cpu, struct block *from, struct block *to, bool taken)
+{
 	bool checked = from->writable || to->writable;
+	struct successor *successor;
 
 	if (!insn_is_simple(from->last.class) || from->ambiguous)
 		return;
-	from->victim ^= 1;
+	successor = place_successor(cpu, from, successor_key(to->va, to->size));
 	*successor = (struct successor){
 		.key = successor_key(to->va, to->size),
 		.to = to,
@@ -156,7 +183,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	/* After a flush, FROM is an empty or another block. */
 	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
 	    block_cache_age(cpu->code.blocks) == age)
-		learn_successor(from, block, va != from->next_va);
+		learn_successor(cpu, from, block, va != from->next_va);
 	cpu->block = block;
 	if (block->audited)
 		cpu_audit_begin(cpu, block);
@@ -245,16 +272,44 @@ find_successor(const struct block *from, uint64_t key)
 	return successor + (successor->key != key);
 }
 
-/* The same as cpu_enter() for code that may have been overwritten or is audited. */
-static __attribute__((noinline)) void
-enter_checked(struct cpu *cpu, uint64_t va, uint32_t size)
+/* The successor with KEY, checked or not, that is in the table; NULL: none. */
+static const struct successor *
+find_far(struct cpu *cpu, uint64_t key)
 {
-	uint64_t key = successor_key(va, size) ^ EDGE_CHECKED;
-	const struct successor *successor = find_successor(cpu->block, key);
-	const struct block *to = successor->to;
+	const struct far_successor *far = far_successor_at(
+	    cpu->code.far, cpu->block->va, key);
 
-	if (successor->key != key || cpu->time.left < successor->need ||
-	    block_is_stale(to) ||
+	return far->from == cpu->block &&
+		far->generation == cpu->code.far->generation &&
+		(far->successor.key & ~EDGE_CHECKED) == (key & ~EDGE_CHECKED)
+	    ? &far->successor
+	    : NULL;
+}
+
+/*
+ * The same as cpu_enter() for code that may have been overwritten or is audited, and for a
+ * successor that is not the block's own.
+ */
+static __attribute__((noinline)) void
+enter_other(struct cpu *cpu, uint64_t va, uint32_t size)
+{
+	uint64_t key = successor_key(va, size);
+	const struct successor *successor = find_successor(
+	    cpu->block, key ^ EDGE_CHECKED);
+	const struct block *to;
+
+	if (successor->key != (key ^ EDGE_CHECKED))
+		successor = find_far(cpu, key);
+	if (successor == NULL || cpu->time.left < successor->need) {
+		cpu_enter_slow(cpu, va, size);
+		return;
+	}
+	if (successor->key == key) {
+		take_successor(cpu, successor, va, size);
+		return;
+	}
+	to = successor->to;
+	if (block_is_stale(to) ||
 	    block_wrote_itself(cpu->block, cpu->block->size) ||
 	    (!to->hooked && cpu_has_misplaced(cpu, to))) {
 		cpu_enter_slow(cpu, va, size);
@@ -282,7 +337,7 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 
 	(void)uc;
 	if (successor->key != key || cpu->time.left < successor->need)
-		enter_checked(cpu, va, size);
+		enter_other(cpu, va, size);
 	else
 		take_successor(cpu, successor, va, size);
 }

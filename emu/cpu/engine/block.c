@@ -1,6 +1,7 @@
 #include "emu/cpu/engine/code_page.h"
 #include "emu/cpu/engine/stale.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #define BLOCKS_MAX   65536
@@ -44,19 +45,26 @@ struct block_cache {
 	unsigned access_count;
 	struct block_access access[ACCESSES_MAX];
 	struct insn_cache known;
+	struct far_successors *far;
 };
 
 struct block_cache *
 block_cache_create(void)
 {
+	struct far_successors *far = calloc(1, sizeof(*far));
 	struct block_cache *cache;
 	void *memory = NULL;
 
-	if (posix_memalign(&memory, _Alignof(struct block_cache),
-		sizeof(struct block_cache)) != 0)
+	static_assert(FAR_SUCCESSORS == 1 << 12, "far_successor_at()");
+	if (far == NULL ||
+	    posix_memalign(&memory, _Alignof(struct block_cache),
+		sizeof(struct block_cache)) != 0) {
+		free(far);
 		return NULL;
+	}
 	/* Elements beyond the counts are never read. */
 	cache = memory;
+	cache->far = far;
 	cache->user_space = 1;
 	cache->change_count = 0;
 	cache->age = cache->epoch = 0;
@@ -70,12 +78,28 @@ block_cache_create(void)
 void
 block_cache_destroy(struct block_cache *cache)
 {
+	if (cache != NULL)
+		free(cache->far);
 	free(cache);
+}
+
+struct far_successors *
+block_cache_far(struct block_cache *cache)
+{
+	return cache->far;
+}
+
+/* Successors in the table may lead from or to blocks that are not valid any more. */
+static void
+drop_far_successors(struct block_cache *cache)
+{
+	cache->far->generation++;
 }
 
 void
 block_cache_flush(struct block_cache *cache)
 {
+	drop_far_successors(cache);
 	cache->shared = false;
 	memset(cache->bucket, 0, sizeof(cache->bucket));
 	memset(cache->step, 0, sizeof(cache->step));
@@ -174,6 +198,7 @@ drop_user_space(struct block_cache *cache)
 	cache->cr3[cache->user_space] = NO_CR3;
 	cache->user_space = (uint8_t)cache->space_count;
 	cache->cr3[cache->space_count++] = cr3;
+	drop_far_successors(cache);
 	cache->age++;
 }
 
@@ -321,6 +346,7 @@ block_cache_forget_code(struct block_cache *cache)
 void
 block_cache_unhook(struct block_cache *cache)
 {
+	drop_far_successors(cache);
 	for (unsigned i = 0; i < cache->block_count; i++) {
 		struct block *block = &cache->block[i];
 
@@ -338,6 +364,7 @@ block_cache_unhook(struct block_cache *cache)
 void
 block_cache_forget_edges(struct block_cache *cache)
 {
+	drop_far_successors(cache);
 	for (unsigned i = 0; i < cache->block_count; i++) {
 		struct successor *successor = cache->block[i].successor;
 

@@ -3,10 +3,6 @@
  * size) that it announces, so that a stretch is decoded once.  How the engine cuts
  * code into stretches affects no result: a descriptor only counts instructions and
  * identifies its last one.
- *
- * A successor is a cached exit of a block: the block that followed, the number of
- * instructions retired, and what to report to the PT unit, in a form that needs no
- * decision.
  */
 #ifndef TOPAZ_EMU_CPU_ENGINE_BLOCK_H
 #define TOPAZ_EMU_CPU_ENGINE_BLOCK_H
@@ -15,40 +11,10 @@
 #include "emu/cpu/access/access.h"
 #include "emu/cpu/access/audit.h"
 #include "emu/cpu/access/walk.h"
+#include "emu/cpu/engine/successor.h"
 #include "emu/cpu/insn/insn_cache.h"
 
 #include <string.h>
-
-enum successor_kind {
-	EDGE_BIT,      /* nothing, or one TNT bit: see .shift, .bit */
-	EDGE_CALL,     /* near direct CALL */
-	EDGE_CALL_TIP, /* near indirect CALL */
-	EDGE_RET,
-	EDGE_TIP, /* near indirect JMP */
-};
-
-struct block;
-
-struct successor {
-	uint64_t key; /* edge_key() of .to, or EDGE_UNUSED */
-	struct block *to;
-	uint32_t insns; /* retired when this exit is taken */
-	uint32_t need;  /* .insns and the instructions of .to */
-	uint32_t word;  /* block.word of .to */
-	uint8_t kind;
-	uint8_t shift; /* EDGE_BIT: TNT bits, 0 or 1 */
-	uint8_t bit;   /* EDGE_BIT: the bit; else EDGE_PACKET */
-};
-
-/* The stop bit of a full TNT: the successor generates a packet now. */
-#define EDGE_PACKET 0x40
-
-/*
- * Set in the key of a successor from or to code that the guest may write or that is
- * audited: that code is checked before the successor is followed.  No other key has
- * the same value, because bits 63:62 of edge_key() equal each other.
- */
-#define EDGE_CHECKED TZ_BIT(63)
 
 /* One instruction of a block, as it was decoded. */
 struct block_insn {
@@ -182,6 +148,9 @@ void block_cache_forget_code(struct block_cache *cache);
 /* No block is .hooked any more, nor a successor. */
 void block_cache_unhook(struct block_cache *cache);
 
+/* The table of CACHE, which has it until it is destroyed. */
+struct far_successors *block_cache_far(struct block_cache *cache);
+
 /* Drops every successor and every .word, so that each is computed anew. */
 void block_cache_forget_edges(struct block_cache *cache);
 
@@ -276,14 +245,6 @@ block_wide_is_right(const struct block_wide *wide, uint64_t va)
 			     : va % TZ_PAGE_BYTES <= TZ_PAGE_BYTES - 16;
 }
 
-#define EDGE_UNUSED     0 /* no block has size 0 */
 #define BLOCK_BYTES_MAX 8192
-
-/* One number for a stretch: bits 63:48 of a canonical address carry no information. */
-static inline uint64_t
-successor_key(uint64_t va, uint32_t size)
-{
-	return va ^ (uint64_t)size << 48;
-}
 
 #endif

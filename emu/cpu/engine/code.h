@@ -28,6 +28,7 @@ struct cpu_engines {
 /* What is known of the code that was decoded and translated.  Owner: code.c. */
 struct cpu_code {
 	struct block_cache *blocks;
+	struct far_successors *far; /* of .blocks */
 	/* Code that the active engine must translate anew when it is stopped. */
 	struct code_forget {
 		uint64_t va, bytes;

@@ -23,6 +23,18 @@ branches_to_the_next_instruction_keep_their_bits(void **state)
 	guest_free(&guest);
 }
 
+static void
+branches_with_many_targets_are_the_same(void **state)
+{
+	struct guest_options options = { 0 };
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("returns", &options, &guest);
+	guest_assert_exit(&guest);
+	guest_free(&guest);
+}
+
 /* CMP AL, C8H with AL 0: CF and AF. */
 static void
 hooks_of_older_code_do_not_change_flags(void **state)
@@ -217,6 +229,7 @@ main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(
 		    branches_to_the_next_instruction_keep_their_bits),
+		cmocka_unit_test(branches_with_many_targets_are_the_same),
 		cmocka_unit_test(hooks_of_older_code_do_not_change_flags),
 		cmocka_unit_test(changed_code_is_seen_at_once),
 		cmocka_unit_test(xsaves_and_xrstors_follow_their_rules),
