@@ -7,6 +7,7 @@
  * the results of FSIN and the like, and RCPPS and the like are not executed here.
  */
 #define _GNU_SOURCE /* the registers of a signal's context */
+#include "emu/cpu/execute/fxsave.h"
 #include "emu/cpu/execute/transcendental.h"
 #include "emu/cpu/state.h"
 
@@ -15,22 +16,17 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
-#define CR0_EM         TZ_BIT(2)
-#define CR0_TS         TZ_BIT(3)
-#define CR0_NE         TZ_BIT(5)
-#define CR4_OSFXSR     TZ_BIT(9)
-#define CR4_OSXMMEXCPT TZ_BIT(10)
-#define RFLAGS_ARITH   UINT64_C(0x8d5)
-#define CODE_BYTES     4096
-#define OPERAND_MAX    ENGINE_FX_BYTES
-#define OPCODE_RET     0xc3
+#define CR0_EM           TZ_BIT(2)
+#define CR0_TS           TZ_BIT(3)
+#define CR0_NE           TZ_BIT(5)
+#define CR4_OSFXSR       TZ_BIT(9)
+#define CR4_OSXMMEXCPT   TZ_BIT(10)
+#define RFLAGS_ARITH     UINT64_C(0x8d5)
+#define CODE_BYTES       4096
+#define OPERAND_MAX      ENGINE_FX_BYTES
+#define OPCODE_RET       0xc3
 
-/* In an FXSAVE image. */
-#define FX_STATUS        2
-#define FX_MXCSR         24
-#define FX_ALIGN         16
 #define EXCEPTIONS       0x3fu
-#define MXCSR_MASK       0xffffu
 #define MXCSR_MASK_SHIFT 7
 #define STATUS_ES        0x80u
 
@@ -106,24 +102,6 @@ check_enabled(struct cpu *cpu, const struct insn_float *insn)
 	return (cr0 & CR0_TS) ? FAULT_NM : FAULT_NONE;
 }
 
-static uint32_t
-get_mxcsr(const uint8_t *fx)
-{
-	uint32_t value;
-
-	memcpy(&value, fx + FX_MXCSR, sizeof(value));
-	return value;
-}
-
-static uint16_t
-get_word(const uint8_t *fx, unsigned at)
-{
-	uint16_t value;
-
-	memcpy(&value, fx + at, sizeof(value));
-	return value;
-}
-
 static bool
 has_unmasked(uint32_t mxcsr)
 {
@@ -176,7 +154,7 @@ run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 	call->raised = false;
 	if (insn->memory)
 		call->rax = (uint64_t)(uintptr_t)call->operand;
-	if (insn->simd && has_unmasked(get_mxcsr(call->fx)))
+	if (insn->simd && has_unmasked(fx_mxcsr(call->fx)))
 		call_host_unmasked(call);
 	else
 		call_host(call);
@@ -184,9 +162,9 @@ run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 		return engine_get(cpu->active, ENGINE_CR4) & CR4_OSXMMEXCPT
 		    ? FAULT_XM
 		    : FAULT_UD;
-	status = get_word(call->fx, FX_STATUS);
+	status = fx_word(call->fx, FX_STATUS);
 	status &= (uint16_t)~insn->undefined;
-	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	fx_set_word(call->fx, FX_STATUS, status);
 	return FAULT_NONE;
 }
 
@@ -195,17 +173,17 @@ static enum fault
 run_function(
     struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 {
-	uint16_t status = get_word(call->fx, FX_STATUS), raised;
+	uint16_t status = fx_word(call->fx, FX_STATUS), raised;
 	uint8_t before[ENGINE_FX_BYTES];
 
 	raised = status & EXCEPTIONS;
 	status &= (uint16_t)~EXCEPTIONS;
-	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	fx_set_word(call->fx, FX_STATUS, status);
 	memcpy(before, call->fx, sizeof(before));
 	(void)run(cpu, insn, call);
 	transcendental_round(insn->function, before, call->fx);
-	status = get_word(call->fx, FX_STATUS) | raised;
-	memcpy(call->fx + FX_STATUS, &status, sizeof(status));
+	status = fx_word(call->fx, FX_STATUS) | raised;
+	fx_set_word(call->fx, FX_STATUS, status);
 	return FAULT_NONE;
 }
 
@@ -229,7 +207,7 @@ load(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)
 		memcpy(call->fx, call->operand, ENGINE_FX_BYTES);
 	else
 		memcpy(call->fx + FX_MXCSR, call->operand, sizeof(uint32_t));
-	if (get_mxcsr(call->fx) & ~MXCSR_MASK)
+	if (fx_mxcsr(call->fx) & ~FX_MXCSR_MASK)
 		return FAULT_GP;
 	engine_set_fx(cpu->active, call->fx);
 	return FAULT_NONE;
@@ -271,7 +249,7 @@ cpu_do_float(struct cpu *cpu, uint64_t *fault_va)
 	if (fault != FAULT_NONE)
 		return fault;
 	engine_get_fx(cpu->active, call.fx);
-	if (insn.waits && (get_word(call.fx, FX_STATUS) & STATUS_ES))
+	if (insn.waits && (fx_word(call.fx, FX_STATUS) & STATUS_ES))
 		return raise_pending(cpu);
 	cpu_read_regs(cpu, &regs);
 	if (insn.memory) {

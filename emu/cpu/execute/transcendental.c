@@ -1,14 +1,11 @@
 #include "emu/cpu/execute/transcendental.h"
 
+#include "emu/cpu/execute/fxsave.h"
+
 #include <mpfr.h>
 #include <string.h>
 
-/* In an FXSAVE image. */
-#define FX_CONTROL  0
-#define FX_STATUS   2
-#define FX_TAGS     4
-#define FX_ST(n)    (32 + 16 * (n))
-#define SIGN_AT     8 /* sign and exponent, in a register */
+#define SIGN_AT     8 /* sign and exponent, in a register of an FXSAVE image */
 #define EXPONENT    0x7fffu
 #define EXPONENT_0  16383
 #define SIGN        0x8000u
@@ -44,26 +41,17 @@ struct operands {
 	unsigned control;
 };
 
-static unsigned
-get_word(const uint8_t *fx, unsigned at)
-{
-	uint16_t value;
-
-	memcpy(&value, fx + at, sizeof(value));
-	return value;
-}
-
 /* False: a NaN or an infinity. */
 static bool
 is_finite(const uint8_t *fx, unsigned n)
 {
-	return (get_word(fx, FX_ST(n) + SIGN_AT) & EXPONENT) != EXPONENT;
+	return (fx_word(fx, FX_ST(n) + SIGN_AT) & EXPONENT) != EXPONENT;
 }
 
 static void
 load(mpfr_t value, const uint8_t *fx, unsigned n)
 {
-	unsigned word = get_word(fx, FX_ST(n) + SIGN_AT);
+	unsigned word = fx_word(fx, FX_ST(n) + SIGN_AT);
 	int exponent = (int)(word & EXPONENT);
 	uint64_t mantissa;
 
@@ -79,10 +67,8 @@ static void
 put(uint8_t *fx, unsigned n, bool negative, unsigned exponent,
     uint64_t mantissa)
 {
-	uint16_t word = (uint16_t)(exponent | (negative ? SIGN : 0));
-
 	memcpy(fx + FX_ST(n), &mantissa, sizeof(mantissa));
-	memcpy(fx + FX_ST(n) + SIGN_AT, &word, sizeof(word));
+	fx_set_word(fx, FX_ST(n) + SIGN_AT, exponent | (negative ? SIGN : 0));
 }
 
 /* VALUE has BITS bits, and an exponent that a register has. */
@@ -317,8 +303,8 @@ static bool
 is_rounded(
     enum insn_function function, const uint8_t *before, const uint8_t *after)
 {
-	unsigned raised = get_word(after, FX_STATUS);
-	unsigned control = get_word(before, FX_CONTROL);
+	unsigned raised = fx_word(after, FX_STATUS);
+	unsigned control = fx_word(before, FX_CONTROL);
 
 	return is_finite(before, 0) &&
 	    (!has_two_operands(function) || is_finite(before, 1)) &&
@@ -349,13 +335,12 @@ transcendental_round(
 	static const mpfr_rnd_t rounds[] = { MPFR_RNDN, MPFR_RNDD, MPFR_RNDU,
 		MPFR_RNDZ };
 	struct operands operands;
-	unsigned status = get_word(after, FX_STATUS);
+	unsigned status = fx_word(after, FX_STATUS);
 	bool pushes = function == INSN_FPTAN || function == INSN_FSINCOS;
-	uint16_t word;
 
 	if (!is_rounded(function, before, after))
 		return;
-	operands.control = get_word(before, FX_CONTROL);
+	operands.control = fx_word(before, FX_CONTROL);
 	operands.round = rounds[RC(operands.control)];
 	mpfr_inits2(BITS, operands.x, operands.y, (mpfr_ptr)NULL);
 	load(operands.x, before, 0);
@@ -368,7 +353,6 @@ transcendental_round(
 		    round_one(INSN_FCOS, &operands, after, 0);
 	if (status & ALL & ~operands.control)
 		status |= ES | B;
-	word = (uint16_t)status;
-	memcpy(after + FX_STATUS, &word, sizeof(word));
+	fx_set_word(after, FX_STATUS, status);
 	mpfr_clears(operands.x, operands.y, (mpfr_ptr)NULL);
 }

@@ -7,6 +7,7 @@
  * configuration, that of PT is always 1; the modified optimization is not used; the x87
  * pointers and the opcode are 0, as in float.c.
  */
+#include "emu/cpu/execute/fxsave.h"
 #include "emu/cpu/state.h"
 
 #include <string.h>
@@ -22,10 +23,6 @@
 #define XCOMP_COMPACT TZ_BIT(63)
 
 /* SDM vol. 1, 13.4 "XSAVE Area": offsets; the legacy region is that of FXSAVE. */
-#define AREA_MXCSR    24
-#define AREA_ST       32
-#define AREA_XMM      160
-#define AREA_XMM_END  416
 #define AREA_HEADER   512
 #define AREA_EXTENDED 576
 #define AREA_ALIGN    64
@@ -33,7 +30,6 @@
 
 #define FCW_INIT      0x037f
 #define MXCSR_INIT    0x1f80u
-#define MXCSR_MASK    0xffffu /* DAZ exists */
 
 /* One execution: what is asked for, and where. */
 struct xsave {
@@ -59,15 +55,6 @@ osxsave(struct cpu *cpu)
 	return (get(cpu, ENGINE_CR4) & CR4_OSXSAVE) != 0;
 }
 
-static uint32_t
-mxcsr_of(const uint8_t *fx)
-{
-	uint32_t value;
-
-	memcpy(&value, fx + AREA_MXCSR, sizeof(value));
-	return value;
-}
-
 static bool
 is_zero(const uint8_t *bytes, size_t count)
 {
@@ -83,9 +70,9 @@ put_initial_x87(uint8_t *fx)
 {
 	static const uint16_t control = FCW_INIT;
 
-	memset(fx, 0, AREA_MXCSR);
+	memset(fx, 0, FX_MXCSR);
 	memcpy(fx, &control, sizeof(control));
-	memset(fx + AREA_ST, 0, AREA_XMM - AREA_ST);
+	memset(fx + FX_ST(0), 0, FX_XMM - FX_ST(0));
 }
 
 /* XINUSE of x87 and of the XMM registers (SDM vol. 1, 13.6). */
@@ -96,10 +83,10 @@ in_use(const uint8_t *fx)
 	uint64_t bits = 0;
 
 	put_initial_x87(initial);
-	if (memcmp(fx, initial, AREA_MXCSR) != 0 ||
-	    !is_zero(fx + AREA_ST, AREA_XMM - AREA_ST))
+	if (memcmp(fx, initial, FX_MXCSR) != 0 ||
+	    !is_zero(fx + FX_ST(0), FX_XMM - FX_ST(0)))
 		bits |= XSTATE_X87;
-	if (!is_zero(fx + AREA_XMM, AREA_XMM_END - AREA_XMM))
+	if (!is_zero(fx + FX_XMM, FX_XMM_END - FX_XMM))
 		bits |= XSTATE_SSE;
 	return bits;
 }
@@ -108,7 +95,7 @@ in_use(const uint8_t *fx)
 static uint64_t
 in_use_compact(const uint8_t *fx)
 {
-	return in_use(fx) | (mxcsr_of(fx) != MXCSR_INIT ? XSTATE_SSE : 0);
+	return in_use(fx) | (fx_mxcsr(fx) != MXCSR_INIT ? XSTATE_SSE : 0);
 }
 
 enum fault
@@ -257,17 +244,16 @@ static void
 store_legacy(struct cpu *cpu, const struct xsave *xsave, const uint8_t *fx,
     uint64_t bits, bool mxcsr)
 {
-	const uint32_t control[2] = { mxcsr_of(fx), MXCSR_MASK };
+	const uint32_t control[2] = { fx_mxcsr(fx), FX_MXCSR_MASK };
 
 	if (bits & XSTATE_X87) {
-		store(cpu, xsave, 0, fx, AREA_MXCSR);
-		store(cpu, xsave, AREA_ST, fx + AREA_ST, AREA_XMM - AREA_ST);
+		store(cpu, xsave, 0, fx, FX_MXCSR);
+		store(cpu, xsave, FX_ST(0), fx + FX_ST(0), FX_XMM - FX_ST(0));
 	}
 	if (mxcsr)
-		store(cpu, xsave, AREA_MXCSR, control, sizeof(control));
+		store(cpu, xsave, FX_MXCSR, control, sizeof(control));
 	if (bits & XSTATE_SSE)
-		store(cpu, xsave, AREA_XMM, fx + AREA_XMM,
-		    AREA_XMM_END - AREA_XMM);
+		store(cpu, xsave, FX_XMM, fx + FX_XMM, FX_XMM_END - FX_XMM);
 }
 
 /*
@@ -380,20 +366,20 @@ load_legacy(
 	engine_get_fx(cpu->active, fx);
 	if (xsave->rfbm & XSTATE_SSE) {
 		if (!xsave->compact || (bits & XSTATE_SSE))
-			memcpy(fx + AREA_MXCSR, area + AREA_MXCSR, 4);
+			memcpy(fx + FX_MXCSR, area + FX_MXCSR, 4);
 		else
-			memcpy(fx + AREA_MXCSR, &initial, 4);
-		if (mxcsr_of(fx) & ~MXCSR_MASK)
+			memcpy(fx + FX_MXCSR, &initial, 4);
+		if (fx_mxcsr(fx) & ~FX_MXCSR_MASK)
 			return FAULT_GP;
 		if (!(bits & XSTATE_SSE))
-			memset(area + AREA_XMM, 0, AREA_XMM_END - AREA_XMM);
-		memcpy(fx + AREA_XMM, area + AREA_XMM, AREA_XMM_END - AREA_XMM);
+			memset(area + FX_XMM, 0, FX_XMM_END - FX_XMM);
+		memcpy(fx + FX_XMM, area + FX_XMM, FX_XMM_END - FX_XMM);
 	}
 	if (xsave->rfbm & XSTATE_X87) {
 		if (!(bits & XSTATE_X87))
 			put_initial_x87(area);
-		memcpy(fx, area, AREA_MXCSR);
-		memcpy(fx + AREA_ST, area + AREA_ST, AREA_XMM - AREA_ST);
+		memcpy(fx, area, FX_MXCSR);
+		memcpy(fx + FX_ST(0), area + FX_ST(0), FX_XMM - FX_ST(0));
 	}
 	return FAULT_NONE;
 }
