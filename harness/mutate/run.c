@@ -169,16 +169,14 @@ start(
 }
 
 static int
-end_baseline(struct crew *crew, const char *dir, struct tz_error *err)
+end_baseline(
+    struct crew *crew, const char *dir, json_t *json, struct tz_error *err)
 {
 	struct mutate_run *run = crew->run;
-	json_t *json = read_json(dir);
-	bool good = json != NULL &&
-	    record_read_baseline(
-		json, crew->bench->list, &run->baseline, run->result);
 
-	json_decref(json);
-	if (!good) {
+	if (json == NULL ||
+	    !record_read_baseline(
+		json, crew->bench->list, &run->baseline, run->result)) {
 		char *words = last_words(dir);
 		int error = tz_error(err, TZ_EFORMAT,
 		    "the driver itself, without a mutant: %s",
@@ -207,13 +205,18 @@ finish(struct crew *crew, struct child *child, bool timed_out,
 	stop_remove_child(-child->pid);
 	child->pid = 0;
 	name_folder(crew->bench, index, dir);
+	json = read_json(dir);
+	/* It may have ended because of the stop, before this process saw to it. */
+	if (json == NULL && !timed_out && stop_requested()) {
+		scratch_drop(dir);
+		return 0;
+	}
 	if (index == BASELINE) {
-		error = end_baseline(crew, dir, err);
+		error = end_baseline(crew, dir, json, err);
 	} else {
 		struct mutate_result *result = &run->result[index];
 		size_t same;
 
-		json = read_json(dir);
 		if (timed_out || json == NULL ||
 		    !record_read_result(
 			json, crew->bench->list, &same, run->result)) {
@@ -222,11 +225,11 @@ finish(struct crew *crew, struct child *child, bool timed_out,
 						  : MUTATE_FAILED;
 			result->message = last_words(dir);
 		}
-		json_decref(json);
 		crew->done++;
 		error = store_add(crew->store,
 		    record_result(crew->bench->list, index, result), err);
 	}
+	json_decref(json);
 	scratch_drop(dir);
 	if (error == 0 && options->progress != NULL)
 		options->progress(options->progress_arg, crew->done, index,
