@@ -15,6 +15,10 @@ mount -t sysfs sysfs /sys
 [ -d /sys/kernel/tracing ] && mount -t tracefs tracefs /sys/kernel/tracing
 [ -d /sys/kernel/debug ] && mount -t debugfs debugfs /sys/kernel/debug
 mkdir -p /dev/pts && mount -t devpts devpts /dev/pts
+if [ ! -c /dev/mem ]; then
+	echo "topaz: no /dev/mem: the kernel needs CONFIG_DEVMEM" >/dev/console
+	poweroff -f
+fi
 
 # ask WORD...: a request to the host; returns when it has been answered, with REPLY.
 number=0
