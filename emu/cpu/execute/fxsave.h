@@ -12,7 +12,6 @@
 /* Offsets in bytes. */
 #define FX_CONTROL 0 /* 2 bytes each */
 #define FX_STATUS  2
-#define FX_TAGS    4
 #define FX_MXCSR   24
 #define FX_ST(n)   (32 + 16 * (n)) /* 10 bytes of 16 */
 #define FX_XMM     160
