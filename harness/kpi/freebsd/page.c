@@ -171,14 +171,19 @@ vm_pager_deallocate(vm_object_t object)
 	atomic_subtract_int(&object->ref_count, 1);
 }
 
+/* Who holds the lock holds a reference: others may drop theirs meanwhile. */
+void
+kpi_object_lock(vm_object_t object)
+{
+	mtx_lock(&object->lock);
+	vm_object_reference(object);
+}
+
 void
 kpi_object_unlock(vm_object_t object)
 {
-	bool last = object->ref_count == 0;
-
 	mtx_unlock(&object->lock);
-	if (last)
-		object_free(object);
+	vm_object_deallocate(object);
 }
 
 /* An empty range also has an address. */

@@ -17,10 +17,11 @@ struct vm_object {
 	const struct cdev_pager_ops *ops;
 };
 
-#define VM_OBJECT_WLOCK(o)   mtx_lock(&(o)->lock)
+#define VM_OBJECT_WLOCK(o)   kpi_object_lock(o)
 #define VM_OBJECT_WUNLOCK(o) kpi_object_unlock(o)
 
 /* Frees the object if its last reference was dropped meanwhile. */
+void kpi_object_lock(vm_object_t object);
 void kpi_object_unlock(vm_object_t object);
 void vm_object_reference(vm_object_t object);
 
