@@ -263,8 +263,10 @@ ledger_lost(struct check *check, const struct event *event)
 	/* The bytes written to a buffer that was never named are unknown. */
 	if (stream->page_count != 0)
 		stream->unread.lost += event->c;
-	/* 0: bytes are missing, of unknown number: all until now. */
+	/* 0: bytes are missing, of unknown number: any of those until now. */
 	if (event->c == 0) {
+		for (uint32_t i = 0; i < stream->unread.count; i++)
+			stream->unread.segment[i].old = true;
 		stream->unsure = true;
 		if (stream->unread.overwritten > stream->unread.lost)
 			stream->unread.lost = stream->unread.overwritten;
@@ -381,12 +383,18 @@ ledger_collect(struct check *check, unsigned index, bool all)
 	    check, stream->owed_at.cpu, &stream->off_at, &stream->read_at);
 }
 
-/* All bytes before the position were taken: later ones were not reported. */
+/*
+ * All bytes before the position were taken: later ones were not reported.  Reports that are
+ * taken without it may have been kept by the kernel from before a loss.
+ */
 void
 ledger_position(struct check *check, const struct event *event)
 {
 	unsigned index = stream_find(check, event->a);
 
-	if (index != CHECK_STREAMS_MAX)
-		ledger_collect(check, index, true);
+	if (index == CHECK_STREAMS_MAX)
+		return;
+	ledger_collect(check, index, true);
+	table_collected(check, index);
+	table_collected(check, CHECK_NO_STREAM);
 }

@@ -213,18 +213,19 @@ segment_find(const struct check_unread *unread, uint32_t begin)
 }
 
 /*
- * True if BEGIN is the oldest unreported byte.  Bytes of an earlier session may be
- * skipped.
+ * True if BEGIN, in segment INDEX, is the oldest unreported byte.  Bytes of an earlier
+ * session, and those before a loss of unknown size, may be skipped.
  */
 static bool
-segment_is_next(const struct check_unread *unread, uint32_t begin)
+segment_is_next(
+    const struct check_unread *unread, uint32_t index, uint32_t begin)
 {
-	uint32_t i = 0;
-
-	while (i < unread->count && unread->segment[i].begin != begin &&
-	    unread->segment[i].old)
-		i++;
-	return i < unread->count && unread->segment[i].begin == begin;
+	for (uint32_t i = 0; i < index; i++) {
+		if (!unread->segment[i].old)
+			return false;
+	}
+	return unread->segment[index].old ||
+	    unread->segment[index].begin == begin;
 }
 
 void
@@ -246,7 +247,7 @@ segment_read(
 		if (to > unread->segment[i].end)
 			to = unread->segment[i].end;
 		/* The report was meant for bytes that have been overwritten. */
-		if (!segment_is_next(unread, begin))
+		if (!segment_is_next(unread, i, begin))
 			segment_tally(check, stream_index,
 			    unread->overwritten > unread->lost
 				? STATS_OVERWRITTEN

@@ -396,6 +396,8 @@ table_collected(struct check *check, unsigned stream)
 		if (event->kind == EVENT_CALL_END && event->b < SCRIPT_ACTORS &&
 		    (loss->during >> event->b & 1) != 0)
 			continue;
+		if (event->kind == EVENT_POSITION && loss->during != 0)
+			continue;
 		/* The driver could have detected it when it last changed TraceEn. */
 		loss->failed_at.blame = loss->stopped_at.blame = site_or(
 		    check, i, &cpu->action.off_at, &cpu->action.on_at);

@@ -30,9 +30,11 @@ check_collected(struct check *check, uint64_t key)
 		    stream_is_object(stream))
 			continue;
 		ledger_collect(check, i, !check->config.positions);
-		table_collected(check, i);
+		if (!check->config.positions)
+			table_collected(check, i);
 	}
-	table_collected(check, CHECK_NO_STREAM);
+	if (!check->config.positions)
+		table_collected(check, CHECK_NO_STREAM);
 }
 
 void

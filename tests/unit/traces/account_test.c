@@ -136,6 +136,38 @@ what_the_driver_admits_to_have_lost_has_a_row_of_its_own(void **state)
 	account_free(&log.account);
 }
 
+/* It excuses what was written before it, be it overwritten or skipped, of its stream. */
+static void
+a_loss_of_unknown_size_is_of_all_until_then(void **state)
+{
+	struct log log = { .count = 0 };
+
+	(void)state;
+	add(&log, EVENT_TRACE_ON, 0, 0, 0, 0);
+	add(&log, EVENT_TRACE_ON, 1, 0, 0, 0);
+	add(&log, EVENT_BUFFER, 0, 1, PA + 8 * 4096, 4096);
+	add(&log, EVENT_OUTPUT, 1, PA + 8 * 4096, 4096, 0);
+	add(&log, EVENT_OUTPUT, 1, PA + 8 * 4096, 500, 4096);
+	add(&log, EVENT_OUTPUT, 0, PA, 4096, 0);
+	add(&log, EVENT_OUTPUT, 0, PA, 1000, 4096);
+	add(&log, EVENT_LOST, 0, 0, 0, 0);
+	add(&log, EVENT_OUTPUT, 0, PA + 1000, 200, 5096);
+	add(&log, EVENT_DRAIN, 0, 0, PA + 1000, 200);
+	add(&log, EVENT_OUTPUT, 0, PA + 1200, 96, 5296);
+	add(&log, EVENT_OUTPUT, 0, PA + 1296, 100, 5392);
+	add(&log, EVENT_DRAIN, 0, 0, PA + 1296, 100);
+	add(&log, EVENT_OUTPUT, 0, PA + 1200, 10, 5492);
+	add(&log, EVENT_DRAIN, 0, 0, PA + 1200, 10);
+	replay(&log);
+	check_row(&log, 0, ACCOUNT_REPORTED, 310);
+	check_row(&log, 0, ACCOUNT_LOST, 4096 + 1000);
+	check_row(&log, 0, ACCOUNT_OVERWRITTEN, 10);
+	check_row(&log, 0, ACCOUNT_UNREPORTED, 86);
+	check_row(&log, 1, ACCOUNT_LOST, 0);
+	check_row(&log, 1, ACCOUNT_OVERWRITTEN, 500);
+	account_free(&log.account);
+}
+
 static void
 what_is_left_at_the_end_without_a_hole_is_the_tail(void **state)
 {
@@ -382,6 +414,7 @@ main(void)
 		    a_rewound_pointer_overwrites_what_nobody_has_read),
 		cmocka_unit_test(
 		    what_the_driver_admits_to_have_lost_has_a_row_of_its_own),
+		cmocka_unit_test(a_loss_of_unknown_size_is_of_all_until_then),
 		cmocka_unit_test(
 		    what_is_left_at_the_end_without_a_hole_is_the_tail),
 		cmocka_unit_test(bytes_read_twice_or_never_written_are_stale),

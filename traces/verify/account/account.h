@@ -67,6 +67,7 @@ struct account_stream {
 	uint64_t key;     /* as in the events: EVENT_STREAM_* */
 	uint64_t drained; /* bytes in its file */
 	uint64_t claimed; /* bytes that the driver reported lost */
+	bool claims_any;  /* it has reported a loss of unknown size */
 	uint64_t logical; /* bytes of its intervals */
 	uint64_t rows[ACCOUNT_ROW_COUNT];
 	/* Place of a row's first byte; valid if its rows[] is not 0. */

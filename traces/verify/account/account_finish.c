@@ -91,6 +91,11 @@ account_lay_out(struct account_work *work)
 			    (struct account_place){ interval->cpu,
 				    sums->overwritten_offset };
 		stream->rows[ACCOUNT_OVERWRITTEN] += sums->overwritten;
+		if (stream->claims_any) {
+			stream->rows[ACCOUNT_OVERWRITTEN] -=
+			    sums->told_overwritten;
+			stream->rows[ACCOUNT_LOST] += sums->told_overwritten;
+		}
 	}
 }
 
@@ -213,6 +218,9 @@ account_close_rows(struct account_work *work)
 		if (interval->stream == ACCOUNT_NONE)
 			continue;
 		stream = &account->streams[interval->stream];
+		if (!span->tail && stream->claims_any &&
+		    span->offset < work->sums[span->interval].told_end)
+			row = ACCOUNT_LOST;
 		if (stream->rows[row] == 0)
 			stream->places[row] = (struct account_place){
 				interval->cpu, span->offset
@@ -233,16 +241,16 @@ account_settle_claims(struct account *account)
 
 	for (size_t i = 0; i < account->stream_count; i++) {
 		struct account_stream *stream = &account->streams[i];
+		uint64_t claim = stream->claimed;
 
 		for (size_t j = 0; j < TZ_ARRAY_LEN(from); j++) {
 			uint64_t *row = &stream->rows[from[j]];
-			uint64_t claim = stream->claimed -
-			    stream->rows[ACCOUNT_LOST];
 			uint64_t part = claim < *row ? claim : *row;
 
 			if (part != 0)
 				stream->places[ACCOUNT_LOST] =
 				    stream->places[from[j]];
+			claim -= part;
 			*row -= part;
 			stream->rows[ACCOUNT_LOST] += part;
 		}

@@ -24,6 +24,9 @@ struct account_sums {
 	uint64_t pa, end_pa;         /* of its first byte, after its last */
 	uint64_t owner; /* of the frame at .pa at the first write */
 	uint64_t taken; /* bytes read by another stream */
+	/* Of the bytes written when its stream's driver last reported a loss of unknown
+	 * size: their end, and those overwritten until then or later. */
+	uint64_t end, told_end, told_overwritten;
 };
 
 struct account_work {

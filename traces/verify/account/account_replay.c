@@ -87,6 +87,8 @@ account_overwrite(void *arg, const struct frames_span *old)
 		if (sums->overwritten == 0)
 			sums->overwritten_offset = span.offset;
 		sums->overwritten += span.bytes;
+		if (span.offset < sums->told_end)
+			sums->told_overwritten += span.bytes;
 		done += span.bytes;
 	}
 }
@@ -130,6 +132,7 @@ account_output(struct account_work *work, const struct event *event, size_t at)
 		}
 		sums->written += span.bytes;
 		sums->end_pa = event->a + done + span.bytes;
+		sums->end = span.offset + span.bytes;
 		done += span.bytes;
 	}
 	if (!frames_write(work->frames, event->a, event->b, event->cpu,
@@ -214,6 +217,26 @@ account_name(struct account_work *work, const struct event *event, size_t at)
 		account_no_memory(work);
 }
 
+/* The driver reports a loss of unknown size: any of what was written until now.  An
+ * interval that nobody has read is perhaps another stream's, which then is not asked. */
+static void
+account_claim_any(struct account_work *work, struct account_stream *stream)
+{
+	const struct account *account = work->account;
+	size_t index = (size_t)(stream - account->streams);
+
+	stream->claims_any = true;
+	for (size_t i = 0; i < account->interval_count; i++) {
+		struct account_sums *sums = &work->sums[i];
+
+		if (account->intervals[i].stream != index &&
+		    account->intervals[i].stream != ACCOUNT_NONE)
+			continue;
+		sums->told_overwritten = sums->overwritten;
+		sums->told_end = sums->end;
+	}
+}
+
 static void
 account_replay_events(
     struct account_work *work, const struct event *events, size_t count)
@@ -233,6 +256,8 @@ account_replay_events(
 			stream = account_stream(work, event->a);
 			if (stream != NULL)
 				stream->claimed += event->c;
+			if (stream != NULL && event->c == 0)
+				account_claim_any(work, stream);
 		}
 	}
 }

@@ -6,6 +6,7 @@
 #include <sys/hwt.h>
 
 #include "harness/guest/user/actor.h"
+#include "harness/kpi/freebsd/user/record.h"
 
 #define SESSIONS_MAX 4
 #define BUFFERS_MAX  16
@@ -225,9 +226,27 @@ drain_record(struct buffer *buffer, uint64_t position)
 	return result < 0 ? result : drain_to(buffer, position);
 }
 
+/*
+ * Bytes are missing, of unknown number: what is whole begins at POSITION.  A position
+ * that was read before is not after it.
+ */
+static int64_t
+skip_to(struct buffer *buffer, uint64_t position)
+{
+	if (position > buffer->bytes)
+		return ACTOR_INVAL;
+	if (asked.buffer == buffer &&
+	    ahead(buffer, asked.position) < ahead(buffer, position))
+		asked.buffer = NULL;
+	buffer->position = position;
+	return sys2(SYS_LOST, buffer->stream, 0);
+}
+
 static int64_t
 handle(struct session *session, const struct hwt_record_user_entry *entry)
 {
+	uint64_t position;
+
 	struct buffer *buffer;
 
 	if (entry->record_type == HWT_RECORD_THREAD_CREATE) {
@@ -246,11 +265,10 @@ handle(struct session *session, const struct hwt_record_user_entry *entry)
 	buffer = buffer_find(session, (uint32_t)entry->buf_id);
 	if (buffer == NULL || !buffer->mapped || entry->curpage < 0)
 		return ACTOR_INVAL;
-	/* An unknown number of bytes is missing. */
-	if (entry->record_type == HWT_RECORD_OVERFLOW)
-		return sys2(SYS_LOST, buffer->stream, 0);
-	return drain_record(
-	    buffer, (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
+	position = (uint64_t)entry->curpage * PAGE_SIZE + entry->offset;
+	return entry->record_type == HWT_RECORD_OVERFLOW
+	    ? skip_to(buffer, position)
+	    : drain_record(buffer, position);
 }
 
 static int64_t
@@ -269,7 +287,11 @@ session_fetch(struct session *session)
 		result = ioctl(session->fd, HWT_IOC_RECORD_GET, &get);
 		if (result < 0)
 			return result;
-		for (int i = 0; i < count && i < RECORDS_MAX; i++) {
+		if (count > RECORDS_MAX)
+			count = RECORDS_MAX;
+		for (int i = 0; i < count; i++) {
+			if (record_is_overtaken(&records[i], &records[count]))
+				continue;
 			result = handle(session, &records[i]);
 			if (result < 0)
 				worst = result;

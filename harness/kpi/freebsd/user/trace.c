@@ -4,6 +4,7 @@
  * a backend.
  */
 #include "harness/kpi/freebsd/user/trace.h"
+#include "harness/kpi/freebsd/user/record.h"
 
 #include <dev/hwt/hwt_event.h>
 
@@ -225,6 +226,17 @@ drain_to(struct trace_session *session, struct trace_buffer *buffer,
 	buffer->position = position;
 }
 
+/* Bytes are missing, of unknown number: what is whole begins at POSITION. */
+static void
+skip_to(struct trace_session *session, struct trace_buffer *buffer,
+    uint64_t position)
+{
+	if (position > session->bytes)
+		user_fail("position beyond the buffer", (int64_t)position);
+	buffer->position = position;
+	(void)sys2(SYS_LOST, buffer_stream(session, buffer), 0);
+}
+
 void
 trace_take_positions(struct trace_session *session)
 {
@@ -270,7 +282,8 @@ record_handle(
 		buffer = buffer_find(session, entry->buf_id);
 		if (buffer == NULL)
 			user_fail("record of no buffer", entry->buf_id);
-		(void)sys2(SYS_LOST, buffer_stream(session, buffer), 0);
+		skip_to(session, buffer,
+		    (uint64_t)entry->curpage * PAGE_SIZE + entry->offset);
 		break;
 	case HWT_RECORD_THREAD_CREATE:
 		if (buffer_find(session, entry->thread_id) == NULL)
@@ -319,8 +332,12 @@ event_handle(struct trace_session *session, const struct kevent *event)
 void
 trace_handle(struct trace_session *session, const struct trace_batch *batch)
 {
-	for (int i = 0; i < batch->count; i++)
-		record_handle(session, &batch->entry[i]);
+	const struct hwt_record_user_entry *end = batch->entry + batch->count;
+
+	for (int i = 0; i < batch->count; i++) {
+		if (!record_is_overtaken(&batch->entry[i], end))
+			record_handle(session, &batch->entry[i]);
+	}
 	if (batch->has_event)
 		event_handle(session, &batch->event);
 }
