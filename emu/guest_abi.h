@@ -140,10 +140,13 @@ enum abi_op {
 	   CPU runs, and of the one that it runs or switches to; the offset of the
 	   thread's number, 4 bytes, above 0 */
 	ABI_THREAD = 27,
-	/* stream (1: object, as for ABI_OBJECT_PAGE), thread (0: none any more), 0 or 1:
-	   the buffer is to get the trace of that thread alone */
+	/* stream (1: object, as for ABI_OBJECT_PAGE), thread (0: none any more;
+	   ABI_THREAD_ANY), 0 or 1: the buffer is to get the trace of that thread alone */
 	ABI_TRACED_THREAD = 28,
 };
+
+/* In place of a thread: the buffer may get the trace of any. */
+#define ABI_THREAD_ANY UINT32_MAX
 
 /* A counter counts from after ABI_COUNTER_STARTED to before ABI_COUNTER_STOPS. */
 enum abi_counter {

@@ -206,6 +206,12 @@ kern_traced_thread(uint64_t pa, uint32_t thread)
 }
 
 void
+kern_traced_any(uint64_t pa)
+{
+	kern_traced_thread(pa, ABI_THREAD_ANY);
+}
+
+void
 host_note(uint64_t code, uint64_t value)
 {
 	host_call(ABI_NOTE, code, value, 0, 0);

@@ -119,8 +119,10 @@ void host_atomic_sleep(const void *caller);
 void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void kern_dropped_record(int error);
-/* The object whose first page is at PA is to get the trace of THREAD alone. */
+/* The object whose first page is at PA is to get the trace of THREAD alone, until the
+ * kernel does not see to that any more. */
 void kern_traced_thread(uint64_t pa, uint32_t thread);
+void kern_traced_any(uint64_t pa);
 void host_call_begin(uint64_t step, uint64_t actor, uint64_t call);
 void host_call_end(uint64_t step, uint64_t actor, uint64_t result);
 

@@ -3,6 +3,7 @@
  * each stream is.
  * Threads are named by the kernel's numbers; 0: not known, or none.
  */
+#include "emu/guest_abi.h"
 #include "harness/check/internal.h"
 #include "harness/guest/sys.h"
 
@@ -52,16 +53,19 @@ thread_is_foreign(struct check *check, unsigned cpu, uint32_t thread)
 	return true;
 }
 
-/* The stream may be mapped later: its key changes then, it stays the same. */
+/* An object's stream may be mapped: its key changes then, it stays the same. */
 void
 thread_traced(struct check *check, const struct event *event)
 {
 	uint64_t key = event->c != 0 ? CHECK_OBJECT | event->a : event->a;
-	unsigned index = stream_make(check, key);
+	const struct check_page *page = event->c != 0
+	    ? page_find(check, event->a * CHECK_PAGE_BYTES)
+	    : NULL;
+	unsigned index = page != NULL ? page->stream : stream_make(check, key);
 
 	if (index == CHECK_STREAMS_MAX)
 		return;
-	check->core.stream[index].of_thread = true;
+	check->core.stream[index].of_thread = event->b != ABI_THREAD_ANY;
 	check->core.stream[index].thread = (uint32_t)event->b;
 }
 

@@ -52,5 +52,6 @@ void kern_dropped_configure(int error, uint64_t cpu);
 void kern_dropped_enable(int error, uint64_t cpu);
 void kern_dropped_record(int error);
 void kern_traced_thread(uint64_t pa, uint32_t thread);
+void kern_traced_any(uint64_t pa);
 
 #endif

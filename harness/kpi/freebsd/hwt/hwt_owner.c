@@ -29,6 +29,19 @@ hwt_owner_alloc(struct proc *p)
 	return (ho);
 }
 
+/* A thread that is switched out of a CPU is traced there until deinit: hooks leave the
+ * backend out once the context is not running. */
+static void
+end_threads(struct hwt_context *ctx)
+{
+	const struct hwt_thread *thr;
+
+	HWT_CTX_LOCK(ctx);
+	TAILQ_FOREACH(thr, &ctx->threads, next)
+		kern_traced_any(VM_PAGE_TO_PHYS(thr->vm->pages[0]));
+	HWT_CTX_UNLOCK(ctx);
+}
+
 /*
  * No operation stops the context: only the backend's deinit is called. In CPU
  * mode nothing holds references, so there is no wait.
@@ -36,8 +49,10 @@ hwt_owner_alloc(struct proc *p)
 static void
 shutdown_context(struct hwt_context *ctx)
 {
-	if (ctx->mode == HWT_MODE_THREAD)
+	if (ctx->mode == HWT_MODE_THREAD) {
+		end_threads(ctx);
 		hwt_contexthash_remove(ctx);
+	}
 	HWT_CTX_LOCK(ctx);
 	ctx->state = CTX_STATE_STOPPED;
 	HWT_CTX_UNLOCK(ctx);
