@@ -103,6 +103,7 @@ names_check(const struct schema *schema, const char *path, const char *text,
 		const char *key, *value;
 	} plain[] = {
 		{ "name", schema->name },
+		{ "like", schema->like },
 		{ "os", schema->os },
 		{ "module", schema->module },
 		{ "owner", schema->owner },

@@ -269,11 +269,12 @@ static const cyaml_schema_field_t run_fields[] = {
 
 static const cyaml_schema_field_t top_fields[] = {
 	TEXT(name, schema, CYAML_FLAG_DEFAULT),
+	TEXT(like, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(title, schema, CYAML_FLAG_OPTIONAL),
-	TEXT(os, schema, CYAML_FLAG_DEFAULT),
+	TEXT(os, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(module, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(tree_source, schema, CYAML_FLAG_OPTIONAL),
-	TEXT(owner, schema, CYAML_FLAG_DEFAULT),
+	TEXT(owner, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(actor, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(settings, schema, CYAML_FLAG_OPTIONAL),
 	TEXT(profile, schema, CYAML_FLAG_OPTIONAL),
@@ -449,8 +450,8 @@ schema_text(const char *path, size_t *text_bytes, struct tz_error *err)
 	return (char *)text;
 }
 
-int
-schema_load(const char *path, const char *text, size_t text_bytes,
+static int
+parse(const char *path, const char *text, size_t text_bytes,
     struct schema **schema, struct tz_error *err)
 {
 	struct report report = { .text = "" };
@@ -464,16 +465,191 @@ schema_load(const char *path, const char *text, size_t text_bytes,
 	if (error == CYAML_OK && *schema == NULL)
 		return tz_error(
 		    err, TZ_EFORMAT, "%s:1:1: there is nothing in it", path);
-	if (error == CYAML_OK &&
-	    names_check(*schema, path, text, text_bytes, err) == 0)
+	if (error == CYAML_OK)
 		return 0;
-	if (error == CYAML_OK) {
-		schema_free(*schema);
-		*schema = NULL;
-		return -TZ_EFORMAT;
-	}
 	return complain(
 	    path, text, text_bytes, &report, cyaml_strerror(error), err);
+}
+
+/* -TZ_EFORMAT at KEY, which is wrong because of WHY. */
+static int
+refuse(const char *path, const char *text, size_t text_bytes, const char *key,
+    const char *why, struct tz_error *err)
+{
+	struct position at = position_find(text, text_bytes, key);
+
+	return tz_error(
+	    err, TZ_EFORMAT, "%s:%u:%u: %.300s", path, at.line, at.column, why);
+}
+
+#define ADOPT(member)             \
+ do {                             \
+  if (schema->member == NULL) {   \
+   schema->member = base->member; \
+   base->member = NULL;           \
+  }                               \
+ } while (0)
+#define ADOPT_LIST(member)                        \
+ do {                                             \
+  if (schema->member == NULL) {                   \
+   schema->member##_count = base->member##_count; \
+   base->member##_count = 0;                      \
+   ADOPT(member);                                 \
+  }                                               \
+ } while (0)
+
+/* The names of scenarios are unique across drivers. */
+static int
+adopt_scenarios(struct schema *schema, struct schema *base)
+{
+	bool own = schema->scenarios != NULL;
+
+	ADOPT_LIST(scenarios);
+	for (uint32_t i = 0; !own && i < schema->scenarios_count; i++) {
+		char **name = &schema->scenarios[i].name, *longer;
+
+		if (asprintf(&longer, "%s-%s", schema->name, *name) < 0)
+			return -TZ_EIO;
+		free(*name);
+		*name = longer;
+	}
+	return 0;
+}
+
+/* What SCHEMA does not say, but name, title and what is built, is moved from BASE. */
+static int
+adopt(struct schema *schema, struct schema *base)
+{
+	ADOPT(os);
+	ADOPT(module);
+	ADOPT(tree_source);
+	ADOPT(owner);
+	ADOPT(actor);
+	ADOPT(settings);
+	ADOPT(profile);
+	ADOPT(run);
+	ADOPT(errors);
+	ADOPT_LIST(modes);
+	ADOPT_LIST(instances);
+	ADOPT_LIST(initial);
+	ADOPT_LIST(traced);
+	ADOPT_LIST(prefixes);
+	ADOPT_LIST(without);
+	ADOPT_LIST(lives);
+	ADOPT_LIST(words);
+	ADOPT_LIST(accepts);
+	ADOPT_LIST(refuses);
+	ADOPT_LIST(defaults);
+	ADOPT_LIST(data);
+	ADOPT_LIST(operations);
+	ADOPT_LIST(msrs);
+	ADOPT_LIST(leaves);
+	ADOPT_LIST(calls);
+	schema->hybrid |= base->hybrid;
+	schema->no_trace |= base->no_trace;
+	schema->atomic |= base->atomic;
+	return adopt_scenarios(schema, base);
+}
+
+/* The keys that are required of it or of the one that it is like. */
+static int
+check_required(
+    const struct schema *schema, const char *path, struct tz_error *err)
+{
+	const char *missing = NULL;
+
+	if (schema->owner == NULL)
+		missing = "owner";
+	if (schema->os == NULL)
+		missing = "os";
+	if (missing == NULL)
+		return 0;
+	return tz_error(err, TZ_EFORMAT, "%s:1:1: the key \"%s\" is missing",
+	    path, missing);
+}
+
+/* A manifest that is like no other. */
+static int
+load_alone(const char *path, const char *text, size_t text_bytes,
+    struct schema **schema, struct tz_error *err)
+{
+	int error = parse(path, text, text_bytes, schema, err);
+
+	if (error != 0)
+		return error;
+	if ((*schema)->like != NULL)
+		error = refuse(path, text, text_bytes, "like",
+		    "another driver is like this one, so it is like none", err);
+	if (error == 0)
+		error = names_check(*schema, path, text, text_bytes, err);
+	if (error == 0)
+		error = check_required(*schema, path, err);
+	if (error != 0)
+		schema_free(*schema);
+	return error;
+}
+
+/* The manifest NAME beside PATH, which is DIR/X/driver.yaml. */
+static int
+read_base(const char *path, const char *name, struct schema **base,
+    struct tz_error *err)
+{
+	const char *end = strrchr(path, '/');
+	size_t text_bytes;
+	char *file, *text;
+	int dir, error;
+
+	for (dir = (int)(end - path); dir > 0 && path[dir - 1] != '/'; dir--)
+		continue;
+	if (asprintf(&file, "%.*s%s/driver.yaml", dir, path, name) < 0)
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	text = schema_text(file, &text_bytes, err);
+	error = text == NULL ? -TZ_EIO
+			     : load_alone(file, text, text_bytes, base, err);
+	free(text);
+	free(file);
+	return error;
+}
+
+static int
+follow(struct schema *schema, const char *path, const char *text,
+    size_t text_bytes, struct tz_error *err)
+{
+	struct schema *base;
+	int error;
+
+	if (strchr(path, '/') == NULL ||
+	    strcmp(schema->like, schema->name) == 0)
+		return refuse(path, text, text_bytes, "like",
+		    "not the name of another driver's folder beside this one",
+		    err);
+	error = read_base(path, schema->like, &base, err);
+	if (error != 0)
+		return error;
+	if (adopt(schema, base) != 0)
+		error = tz_error(err, TZ_EIO, "%s: out of memory", path);
+	schema_free(base);
+	return error;
+}
+
+int
+schema_load(const char *path, const char *text, size_t text_bytes,
+    struct schema **schema, struct tz_error *err)
+{
+	int error = parse(path, text, text_bytes, schema, err);
+
+	if (error != 0)
+		return error;
+	error = names_check(*schema, path, text, text_bytes, err);
+	if (error == 0 && (*schema)->like != NULL)
+		error = follow(*schema, path, text, text_bytes, err);
+	if (error == 0)
+		error = check_required(*schema, path, err);
+	if (error != 0) {
+		schema_free(*schema);
+		*schema = NULL;
+	}
+	return error;
 }
 
 void
