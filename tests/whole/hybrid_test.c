@@ -119,8 +119,8 @@ make_hasty_driver(const char *folder)
 	assert_int_equal(paths_find(&paths, &err), 0);
 	snprintf(command, sizeof(command),
 	    "cp -r '%s/insntrace' '%s' && sed -i "
-	    "'s/caps_meet(&caps, &cpu_caps.i.);/(void)i;/w %s/edited' "
-	    "'%s/insntrace/core/session/session.c' && test -s '%s/edited'",
+	    "'s/caps_meet(caps, &cpu_caps.i.);/(void)i;/w %s/edited' "
+	    "'%s/insntrace/core/hw/hw.c' && test -s '%s/edited'",
 	    paths.drivers, folder, folder, folder, folder);
 	assert_int_equal(system(command), 0);
 	paths_free(&paths);

@@ -89,22 +89,21 @@ range_last(const struct insntrace_range *range)
 static uint64_t
 ctl_allowed(const struct caps *caps)
 {
-	uint64_t allowed = RTIT_CTL_OS | RTIT_CTL_USER | RTIT_CTL_TSCEN |
-	    RTIT_CTL_DISRETC | RTIT_CTL_BRANCHEN;
+	uint64_t allowed = PT_CTL_OS | PT_CTL_USER | PT_CTL_TSCEN |
+	    PT_CTL_DISRETC | PT_CTL_BRANCHEN;
 
 	if (caps->cr3_filter)
-		allowed |= RTIT_CTL_CR3FILTER;
+		allowed |= PT_CTL_CR3FILTER;
 	if (caps->psb_cyc)
-		allowed |= RTIT_CTL_CYCEN | RTIT_CTL_CYCTHRESH |
-		    RTIT_CTL_PSBFREQ;
+		allowed |= PT_CTL_CYCEN | PT_CTL_CYCTHRESH | PT_CTL_PSBFREQ;
 	if (caps->mtc)
-		allowed |= RTIT_CTL_MTCEN | RTIT_CTL_MTCFREQ;
+		allowed |= PT_CTL_MTCEN | PT_CTL_MTCFREQ;
 	if (caps->ptwrite)
-		allowed |= RTIT_CTL_PTWEN | RTIT_CTL_FUPONPTW;
+		allowed |= PT_CTL_PTWEN | PT_CTL_FUPONPTW;
 	if (caps->power)
-		allowed |= RTIT_CTL_PWREVTEN;
+		allowed |= PT_CTL_PWREVTEN;
 	for (uint32_t i = 0; i < caps->range_count; i++)
-		allowed |= RTIT_CTL_ADDR_CFG(i);
+		allowed |= PT_CTL_ADDR_CFG(i);
 	return allowed;
 }
 
@@ -127,20 +126,20 @@ frequency_allowed(uint64_t ctl, uint64_t mask, uint32_t map)
 static bool
 ctl_good(const struct caps *caps, uint64_t ctl)
 {
-	const uint64_t rings = RTIT_CTL_OS | RTIT_CTL_USER;
+	const uint64_t rings = PT_CTL_OS | PT_CTL_USER;
 
 	if ((ctl & ~ctl_allowed(caps)) != 0)
 		return false;
 	if (caps->one_ring ? (ctl & rings) == 0 : (ctl & rings) != rings)
 		return false;
 	/* SDM vol. 3, 33.3.1: without MTC, BranchEn = 0 is #GP. */
-	if (!caps->mtc && (ctl & RTIT_CTL_BRANCHEN) == 0)
+	if (!caps->mtc && (ctl & PT_CTL_BRANCHEN) == 0)
 		return false;
-	if ((ctl & RTIT_CTL_FUPONPTW) != 0 && (ctl & RTIT_CTL_PTWEN) == 0)
+	if ((ctl & PT_CTL_FUPONPTW) != 0 && (ctl & PT_CTL_PTWEN) == 0)
 		return false;
-	return frequency_allowed(ctl, RTIT_CTL_MTCFREQ, caps->mtc_map) &&
-	    frequency_allowed(ctl, RTIT_CTL_CYCTHRESH, caps->cyc_map) &&
-	    frequency_allowed(ctl, RTIT_CTL_PSBFREQ, caps->psb_map);
+	return frequency_allowed(ctl, PT_CTL_MTCFREQ, caps->mtc_map) &&
+	    frequency_allowed(ctl, PT_CTL_CYCTHRESH, caps->cyc_map) &&
+	    frequency_allowed(ctl, PT_CTL_PSBFREQ, caps->psb_map);
 }
 
 /* 48 bits: no 5-level paging. */
@@ -158,9 +157,9 @@ range_good(const struct insntrace_range *range, uint32_t cfg)
 {
 	uint64_t last = range_last(range);
 
-	if (cfg == RTIT_ADDR_CFG_NONE)
+	if (cfg == PT_ADDR_CFG_NONE)
 		return range->start == 0 && range->bytes == 0;
-	return cfg <= RTIT_ADDR_CFG_STOP && range->bytes != 0 &&
+	return cfg <= PT_ADDR_CFG_STOP && range->bytes != 0 &&
 	    last >= range->start && canonical(range->start) &&
 	    canonical(last) && range->start >> 63 == last >> 63;
 }
@@ -168,7 +167,7 @@ range_good(const struct insntrace_range *range, uint32_t cfg)
 static bool
 filters_good(const struct insntrace_config *config)
 {
-	bool cr3 = (config->ctl & RTIT_CTL_CR3FILTER) != 0;
+	bool cr3 = (config->ctl & PT_CTL_CR3FILTER) != 0;
 
 	/* CR3 is never 0: such a filter would match nothing. */
 	if (cr3 == (config->cr3_match == 0) ||
@@ -176,7 +175,7 @@ filters_good(const struct insntrace_config *config)
 		return false;
 	for (uint32_t i = 0; i < INSNTRACE_RANGES_MAX; i++) {
 		if (!range_good(&config->range[i],
-			ctl_field(config->ctl, RTIT_CTL_ADDR_CFG(i))))
+			ctl_field(config->ctl, PT_CTL_ADDR_CFG(i))))
 			return false;
 	}
 	return true;
@@ -188,6 +187,13 @@ size_good(const struct insntrace_config *config)
 	return config->chunk_count != 0 &&
 	    config->chunk_count <= INSNTRACE_CHUNKS_MAX &&
 	    config->chunk_order <= INSNTRACE_ORDER_MAX;
+}
+
+bool
+config_registers_good(
+    const struct caps *caps, const struct insntrace_config *config)
+{
+	return ctl_good(caps, config->ctl) && filters_good(config);
 }
 
 enum insntrace_status
@@ -203,7 +209,7 @@ config_check(const struct caps *caps, const struct insntrace_config *config)
 	/* Such a CPU permits only one output entry and the END entry. */
 	if (!caps->topa_multi && config->chunk_count > 1)
 		return INSNTRACE_NOT_SUPPORTED;
-	if (!ctl_good(caps, config->ctl) || !filters_good(config))
+	if (!config_registers_good(caps, config))
 		return INSNTRACE_INVALID_ARGS;
 	return INSNTRACE_OK;
 }

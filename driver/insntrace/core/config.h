@@ -13,26 +13,26 @@
 #include "driver/insntrace/insntrace.h"
 
 /* SDM vol. 3, 33.2.8.2 "IA32_RTIT_CTL MSR". */
-#define RTIT_CTL_TRACEEN     (UINT64_C(1) << 0)
-#define RTIT_CTL_CYCEN       (UINT64_C(1) << 1)
-#define RTIT_CTL_OS          (UINT64_C(1) << 2)
-#define RTIT_CTL_USER        (UINT64_C(1) << 3)
-#define RTIT_CTL_PWREVTEN    (UINT64_C(1) << 4)
-#define RTIT_CTL_FUPONPTW    (UINT64_C(1) << 5)
-#define RTIT_CTL_CR3FILTER   (UINT64_C(1) << 7)
-#define RTIT_CTL_TOPA        (UINT64_C(1) << 8)
-#define RTIT_CTL_MTCEN       (UINT64_C(1) << 9)
-#define RTIT_CTL_TSCEN       (UINT64_C(1) << 10)
-#define RTIT_CTL_DISRETC     (UINT64_C(1) << 11)
-#define RTIT_CTL_PTWEN       (UINT64_C(1) << 12)
-#define RTIT_CTL_BRANCHEN    (UINT64_C(1) << 13)
-#define RTIT_CTL_MTCFREQ     (UINT64_C(0xf) << 14)
-#define RTIT_CTL_CYCTHRESH   (UINT64_C(0xf) << 19)
-#define RTIT_CTL_PSBFREQ     (UINT64_C(0xf) << 24)
-#define RTIT_CTL_ADDR_CFG(n) (UINT64_C(0xf) << (32 + 4 * (n)))
+#define PT_CTL_TRACEEN     (UINT64_C(1) << 0)
+#define PT_CTL_CYCEN       (UINT64_C(1) << 1)
+#define PT_CTL_OS          (UINT64_C(1) << 2)
+#define PT_CTL_USER        (UINT64_C(1) << 3)
+#define PT_CTL_PWREVTEN    (UINT64_C(1) << 4)
+#define PT_CTL_FUPONPTW    (UINT64_C(1) << 5)
+#define PT_CTL_CR3FILTER   (UINT64_C(1) << 7)
+#define PT_CTL_TOPA        (UINT64_C(1) << 8)
+#define PT_CTL_MTCEN       (UINT64_C(1) << 9)
+#define PT_CTL_TSCEN       (UINT64_C(1) << 10)
+#define PT_CTL_DISRETC     (UINT64_C(1) << 11)
+#define PT_CTL_PTWEN       (UINT64_C(1) << 12)
+#define PT_CTL_BRANCHEN    (UINT64_C(1) << 13)
+#define PT_CTL_MTCFREQ     (UINT64_C(0xf) << 14)
+#define PT_CTL_CYCTHRESH   (UINT64_C(0xf) << 19)
+#define PT_CTL_PSBFREQ     (UINT64_C(0xf) << 24)
+#define PT_CTL_ADDR_CFG(n) (UINT64_C(0xf) << (32 + 4 * (n)))
 
-#define RTIT_ADDR_CFG_NONE   0u
-#define RTIT_ADDR_CFG_STOP   2u /* the highest: 3 and above are #GP */
+#define PT_ADDR_CFG_NONE   0u
+#define PT_ADDR_CFG_STOP   2u /* the highest: 3 and above are #GP */
 
 /* CPUID.(14H,0) and (14H,1), CPUID.7.EBX, and CPUID.(0DH,1); 0 where the leaf does not
  * exist. */
@@ -65,6 +65,10 @@ void caps_meet(struct caps *caps, const struct caps *other);
 /* The last byte of a range, for ADDRn_B: the hardware's range includes
  * it. */
 uint64_t range_last(const struct insntrace_range *range);
+
+/* False: #GP when it is written, or nothing to trace.  Its chunks are not looked at. */
+bool config_registers_good(
+    const struct caps *caps, const struct insntrace_config *config);
 
 /* INVALID_ARGS; NOT_SUPPORTED: more chunks than the CPU's tables
  * permit. */

@@ -111,6 +111,54 @@ merged_looks_hide_no_wrap(void **unused)
 	}
 }
 
+/*
+ * A PMI for each chunk, whose handler reads the position up to 200 bytes later: with one
+ * to four chunks no round is missed, whatever the handler's delay.
+ */
+static void
+a_pmi_without_progress_is_a_wrap(void **unused)
+{
+	static const uint64_t skids[] = { 8, 200, 8, 8, 0, 100, 100, 64, 200, 0,
+		0, 16 };
+
+	(void)unused;
+	for (uint32_t chunks = 1; chunks <= 4; chunks++) {
+		struct topa few = topa;
+		struct capture_progress progress = { .position = 0 };
+
+		few.chunk_count = few.table[0].chunk_count = chunks;
+		few.pmi_count = TOPA_PMIS;
+		for (uint64_t pmi = 1; pmi < 400; pmi++) {
+			uint64_t written = pmi * 4096 +
+			    skids[pmi % (sizeof(skids) / sizeof(*skids))];
+			uint64_t at = written % (chunks * 4096);
+			struct hw_capture now = seen(at / 4096, at % 4096, 0);
+
+			capture_look_by_pmi(&progress, &few, &now);
+			assert_int_equal(
+			    capture_written(&progress, &few), written);
+		}
+	}
+}
+
+/* The position was read when the chunk was full and its PMI still to come. */
+static void
+a_pmi_that_was_looked_at_before_is_none(void **unused)
+{
+	struct capture_progress progress = { .position = 4000 };
+	struct topa two = topa;
+	struct hw_capture now = seen(1, 50, 0);
+
+	(void)unused;
+	two.pmi_count = TOPA_PMIS;
+	capture_look(&progress, &two, &now);
+	progress.early = true;
+	capture_look_by_pmi(&progress, &two, &now);
+	assert_int_equal(capture_written(&progress, &two), 4096 + 50);
+	capture_look_by_pmi(&progress, &two, &now);
+	assert_int_equal(capture_written(&progress, &two), SIZE + 4096 + 50);
+}
+
 static void
 a_full_buffer_is_full_wherever_hardware_stands(void **unused)
 {
@@ -211,6 +259,8 @@ main(void)
 		cmocka_unit_test(
 		    a_full_buffer_is_full_wherever_hardware_stands),
 		cmocka_unit_test(merged_looks_hide_no_wrap),
+		cmocka_unit_test(a_pmi_without_progress_is_a_wrap),
+		cmocka_unit_test(a_pmi_that_was_looked_at_before_is_none),
 		cmocka_unit_test(a_look_alone_fills_no_buffer),
 		cmocka_unit_test(a_filter_that_stops_leaves_a_part),
 		cmocka_unit_test(an_operational_error_shows),

@@ -29,7 +29,7 @@ good(void **unused)
 	caps_decode(&skylake, &caps);
 	config = (struct insntrace_config){
 		.chunk_count = 256,
-		.ctl = RTIT_CTL_USER | RTIT_CTL_BRANCHEN,
+		.ctl = PT_CTL_USER | PT_CTL_BRANCHEN,
 	};
 	return 0;
 }
@@ -43,7 +43,7 @@ expect(enum insntrace_status status)
 static void
 expect_ctl(uint64_t ctl, enum insntrace_status status)
 {
-	config.ctl = RTIT_CTL_USER | RTIT_CTL_BRANCHEN | ctl;
+	config.ctl = PT_CTL_USER | PT_CTL_BRANCHEN | ctl;
 	expect(status);
 }
 
@@ -159,17 +159,17 @@ a_cpu_of_one_entry_takes_one_chunk(void **unused)
 	config.chunk_order = 8;
 	config.stop_on_full = 1;
 	expect(INSNTRACE_OK);
-	config.ctl = RTIT_CTL_USER;
+	config.ctl = PT_CTL_USER;
 	expect(INSNTRACE_INVALID_ARGS);
 }
 
 static void
 bits_of_ctl_need_their_ability(void **unused)
 {
-	static const uint64_t always[] = { RTIT_CTL_OS, RTIT_CTL_TSCEN,
-		RTIT_CTL_DISRETC, RTIT_CTL_CYCEN, RTIT_CTL_MTCEN };
-	static const uint64_t never[] = { RTIT_CTL_TRACEEN, RTIT_CTL_TOPA,
-		UINT64_C(1) << 6, RTIT_CTL_PTWEN, RTIT_CTL_PWREVTEN,
+	static const uint64_t always[] = { PT_CTL_OS, PT_CTL_TSCEN,
+		PT_CTL_DISRETC, PT_CTL_CYCEN, PT_CTL_MTCEN };
+	static const uint64_t never[] = { PT_CTL_TRACEEN, PT_CTL_TOPA,
+		UINT64_C(1) << 6, PT_CTL_PTWEN, PT_CTL_PWREVTEN,
 		UINT64_C(1) << 18, UINT64_C(1) << 31, UINT64_C(1) << 63 };
 
 	(void)unused;
@@ -178,21 +178,21 @@ bits_of_ctl_need_their_ability(void **unused)
 	for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++)
 		expect_ctl(never[i], INSNTRACE_INVALID_ARGS);
 	caps.mtc = false;
-	expect_ctl(RTIT_CTL_MTCEN, INSNTRACE_INVALID_ARGS);
+	expect_ctl(PT_CTL_MTCEN, INSNTRACE_INVALID_ARGS);
 	caps.psb_cyc = false;
-	expect_ctl(RTIT_CTL_CYCEN, INSNTRACE_INVALID_ARGS);
+	expect_ctl(PT_CTL_CYCEN, INSNTRACE_INVALID_ARGS);
 	caps.ptwrite = true;
-	expect_ctl(RTIT_CTL_PTWEN | RTIT_CTL_FUPONPTW, INSNTRACE_OK);
-	expect_ctl(RTIT_CTL_FUPONPTW, INSNTRACE_INVALID_ARGS);
+	expect_ctl(PT_CTL_PTWEN | PT_CTL_FUPONPTW, INSNTRACE_OK);
+	expect_ctl(PT_CTL_FUPONPTW, INSNTRACE_INVALID_ARGS);
 }
 
 static void
 something_must_be_traced(void **unused)
 {
 	(void)unused;
-	config.ctl = RTIT_CTL_BRANCHEN;
+	config.ctl = PT_CTL_BRANCHEN;
 	expect(INSNTRACE_INVALID_ARGS);
-	config.ctl = RTIT_CTL_BRANCHEN | RTIT_CTL_OS;
+	config.ctl = PT_CTL_BRANCHEN | PT_CTL_OS;
 	expect(INSNTRACE_OK);
 }
 
@@ -217,7 +217,7 @@ a_cr3_filter_has_an_address_and_no_other_has(void **unused)
 	(void)unused;
 	config.cr3_match = 0x123000;
 	expect(INSNTRACE_INVALID_ARGS);
-	expect_ctl(RTIT_CTL_CR3FILTER, INSNTRACE_OK);
+	expect_ctl(PT_CTL_CR3FILTER, INSNTRACE_OK);
 	config.cr3_match = 0x123008;
 	expect(INSNTRACE_INVALID_ARGS);
 	config.cr3_match = 0;
@@ -291,17 +291,17 @@ a_thread_has_less(void **unused)
 	caps_decode(&words, &caps);
 	caps_of_thread(&caps);
 	expect(INSNTRACE_INVALID_ARGS);
-	expect_ctl(RTIT_CTL_OS, INSNTRACE_OK);
-	config.ctl = RTIT_CTL_OS | RTIT_CTL_BRANCHEN;
+	expect_ctl(PT_CTL_OS, INSNTRACE_OK);
+	config.ctl = PT_CTL_OS | PT_CTL_BRANCHEN;
 	expect(INSNTRACE_INVALID_ARGS);
 	config.cr3_match = 0x123000;
-	expect_ctl(RTIT_CTL_OS | RTIT_CTL_CR3FILTER, INSNTRACE_INVALID_ARGS);
+	expect_ctl(PT_CTL_OS | PT_CTL_CR3FILTER, INSNTRACE_INVALID_ARGS);
 	config.cr3_match = 0;
 	config.range[1] = (struct insntrace_range){ 0x400000, 0x1000 };
-	expect_ctl(RTIT_CTL_OS | UINT64_C(1) << 36, INSNTRACE_OK);
+	expect_ctl(PT_CTL_OS | UINT64_C(1) << 36, INSNTRACE_OK);
 	config.range[1] = config.range[0];
 	config.range[2] = (struct insntrace_range){ 0x400000, 0x1000 };
-	expect_ctl(RTIT_CTL_OS | UINT64_C(1) << 40, INSNTRACE_INVALID_ARGS);
+	expect_ctl(PT_CTL_OS | UINT64_C(1) << 40, INSNTRACE_INVALID_ARGS);
 }
 
 int

@@ -417,6 +417,54 @@ a_place_outside_the_tables_has_no_position(void **state)
 	destroy(&topa);
 }
 
+/* Chunk I is page 100 + 3 I. */
+static uint64_t
+given_chunk(void *arg, uint32_t index)
+{
+	assert_ptr_equal(arg, &fake);
+	return (100 + 3 * index) * TOPA_PAGE_BYTES;
+}
+
+static void
+chunks_of_the_callers_stay_the_callers(void **state)
+{
+	struct topa_memory given = memory;
+	struct topa topa;
+
+	(void)state;
+	given.chunk = given_chunk;
+	start(0x100000);
+	assert_true(topa_build(&topa, 3000, 0, false, &given));
+	/* Two tables and their copies. */
+	assert_int_equal(fake.live, 4);
+	for (uint32_t i = 0; i < 3000; i++)
+		assert_int_equal(
+		    topa_chunk_pa(&topa, i), (100 + 3 * i) * TOPA_PAGE_BYTES);
+	topa_free(&topa, &given);
+	assert_int_equal(fake.live, 0);
+}
+
+static void
+pmis_are_where_the_marks_are(void **state)
+{
+	(void)state;
+	for (uint32_t count = 1; count <= 9; count++) {
+		struct topa topa;
+
+		start(0x100000);
+		build(&topa, count, 0, false);
+		for (uint32_t i = 0; i < count; i++) {
+			uint64_t end = (i + 1) * TOPA_PAGE_BYTES;
+			bool marked = (topa.table[0].entry[i] & INT) != 0;
+
+			assert_int_equal(
+			    topa_raises_pmi(&topa, end - 1, end), marked);
+			assert_false(topa_raises_pmi(&topa, end, end + 4095));
+		}
+		destroy(&topa);
+	}
+}
+
 int
 main(void)
 {
@@ -437,6 +485,8 @@ main(void)
 		cmocka_unit_test(the_largest_buffer_has_its_place),
 		cmocka_unit_test(every_place_in_the_tables_has_one_position),
 		cmocka_unit_test(a_place_outside_the_tables_has_no_position),
+		cmocka_unit_test(chunks_of_the_callers_stay_the_callers),
+		cmocka_unit_test(pmis_are_where_the_marks_are),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

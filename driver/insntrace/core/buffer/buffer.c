@@ -23,23 +23,41 @@ memory_va_to_pa(void *arg, const void *va)
 	return os_physical(va);
 }
 
-static const struct topa_memory memory = {
-	.alloc = memory_alloc,
-	.free = memory_free,
-	.va_to_pa = memory_va_to_pa,
-};
+static uint64_t
+memory_chunk(void *arg, uint32_t index)
+{
+	const struct buffer_pages *pages = arg;
+
+	return pages->page(pages->arg, index);
+}
+
+/* PAGES are used while tables are built. */
+static struct topa_memory
+memory_of(const struct buffer *buffer, const struct buffer_pages *pages)
+{
+	return (struct topa_memory){
+		.arg = (void *)(uintptr_t)pages,
+		.alloc = memory_alloc,
+		.free = memory_free,
+		.va_to_pa = memory_va_to_pa,
+		.chunk = buffer->given ? memory_chunk : NULL,
+	};
+}
 
 struct buffer *
-buffer_create(
-    uint32_t descriptor, const struct insntrace_config *config, bool thread)
+buffer_create(uint32_t descriptor, const struct insntrace_config *config,
+    bool moves, const struct buffer_pages *pages)
 {
 	struct buffer *buffer = os_alloc(sizeof(*buffer));
+	struct topa_memory memory;
 
 	if (buffer == NULL)
 		return NULL;
 	buffer->descriptor = descriptor;
 	buffer->config = *config;
-	if (thread) {
+	buffer->given = pages != NULL;
+	memory = memory_of(buffer, pages);
+	if (moves) {
 		buffer->xstate = os_pages_alloc(1, 1);
 		if (buffer->xstate == NULL) {
 			os_free(buffer);
@@ -60,6 +78,7 @@ void
 buffer_destroy_all(struct buffer *list)
 {
 	while (list != NULL) {
+		const struct topa_memory memory = memory_of(list, NULL);
 		struct buffer *next = list->next;
 
 		topa_free(&list->topa, &memory);
@@ -67,6 +86,28 @@ buffer_destroy_all(struct buffer *list)
 			os_pages_free(os_physical(list->xstate), 1);
 		os_free(list);
 		list = next;
+	}
+}
+
+/* Sets all fields from the configuration; none is left from before. */
+void
+buffer_setup(
+    const struct buffer *buffer, uint32_t range_count, struct hw_setup *setup)
+{
+	const struct insntrace_config *config = &buffer->config;
+
+	*setup = (struct hw_setup){
+		.ctl = config->ctl | PT_CTL_TOPA | PT_CTL_TRACEEN,
+		.output_base = buffer->topa.table[0].pa,
+		.cr3_match = config->cr3_match,
+	};
+	for (uint32_t i = 0; i < range_count; i++) {
+		const struct insntrace_range *range = &config->range[i];
+
+		if (range->bytes == 0)
+			continue;
+		setup->addr_a[i] = range->start;
+		setup->addr_b[i] = range_last(range);
 	}
 }
 

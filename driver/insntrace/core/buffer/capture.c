@@ -11,6 +11,7 @@ capture_look(struct capture_progress *progress, const struct topa *topa,
 	uint64_t position;
 
 	progress->seen = true;
+	progress->ended = (seen->status & (STATUS_STOPPED | STATUS_ERROR)) != 0;
 	if (!topa_position(
 		topa, seen->output_base, seen->mask_ptrs, &position)) {
 		progress->unsure = true;
@@ -21,6 +22,27 @@ capture_look(struct capture_progress *progress, const struct topa *topa,
 	if (position < progress->position)
 		progress->wraps++;
 	progress->position = position;
+}
+
+void
+capture_look_by_pmi(struct capture_progress *progress, const struct topa *topa,
+    const struct hw_capture *seen)
+{
+	uint64_t from = progress->position, wraps = progress->wraps;
+	bool early = progress->early;
+
+	progress->early = false;
+	capture_look(progress, topa, seen);
+	if (!early && wraps == progress->wraps && !progress->unsure &&
+	    !topa_raises_pmi(topa, from, progress->position))
+		progress->wraps++;
+}
+
+uint64_t
+capture_written(
+    const struct capture_progress *progress, const struct topa *topa)
+{
+	return progress->wraps * topa_bytes(topa) + progress->position;
 }
 
 static uint32_t
@@ -71,6 +93,6 @@ capture_decode(const struct topa *topa, bool stop_on_full,
 		return INSNTRACE_OK;
 	}
 	state->position = end.position;
-	state->written_bytes = end.wraps * size + end.position;
+	state->written_bytes = capture_written(&end, topa);
 	return INSNTRACE_OK;
 }

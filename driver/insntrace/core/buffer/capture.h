@@ -14,6 +14,8 @@ struct capture_progress {
 	uint64_t wraps;    /* until then */
 	bool seen;         /* read at least once since the start */
 	bool unsure;       /* wraps may be missing */
+	bool early;        /* read while a PMI was pending */
+	bool ended;        /* tracing has stopped by itself, or with an error */
 };
 
 /*
@@ -22,6 +24,17 @@ struct capture_progress {
  */
 void capture_look(struct capture_progress *progress, const struct topa *topa,
     const struct hw_capture *seen);
+
+/*
+ * The same by the handler of a PMI.  If the output has passed no chunk that raises one,
+ * it has gone round, which counts as a wrap, too.
+ */
+void capture_look_by_pmi(struct capture_progress *progress,
+    const struct topa *topa, const struct hw_capture *seen);
+
+/* The bytes written until PROGRESS was read. */
+uint64_t capture_written(
+    const struct capture_progress *progress, const struct topa *topa);
 
 /*
  * Fills all of STATE except the descriptor.  PROGRESS: as the last PMI handler

@@ -117,12 +117,18 @@ build_chunks(struct topa *topa, const struct topa_memory *memory)
 	uint64_t pages = chunk_pages(topa);
 
 	for (uint32_t i = 0; i < topa->chunk_count; i++) {
-		void *chunk = memory->alloc(memory->arg, pages, pages);
+		uint64_t pa;
 
-		if (chunk == NULL)
-			return false;
-		*chunk_entry(topa, i) = data_entry(
-		    memory->va_to_pa(memory->arg, chunk), topa->chunk_order);
+		if (memory->chunk != NULL) {
+			pa = memory->chunk(memory->arg, i);
+		} else {
+			void *chunk = memory->alloc(memory->arg, pages, pages);
+
+			if (chunk == NULL)
+				return false;
+			pa = memory->va_to_pa(memory->arg, chunk);
+		}
+		*chunk_entry(topa, i) = data_entry(pa, topa->chunk_order);
 	}
 	return true;
 }
@@ -140,23 +146,39 @@ link_tables(struct topa *topa)
 	}
 }
 
+/* The chunk behind the one that raises the NUMBER-th PMI of a round, from 1; with few
+ * chunks 0 or the same as before. */
+static uint32_t
+pmi_chunk(const struct topa *topa, uint32_t number)
+{
+	return topa->chunk_count * number / topa->pmi_count;
+}
+
 /* SDM vol. 3, 33.2.7.2, "ToPA STOP": STOP alone stops silently; with INT too,
  * tracing stops first and the PMI follows. */
 static void
 mark_chunks(struct topa *topa, bool stop_on_full)
 {
-	uint32_t count = topa->chunk_count;
-
-	if (stop_on_full) {
-		*chunk_entry(topa, count - 1) |= ENTRY_INT | ENTRY_STOP;
-		return;
-	}
-	for (uint32_t i = 1; i <= TOPA_PMIS; i++) {
-		uint32_t end = count * i / TOPA_PMIS;
+	for (uint32_t i = 1; i <= topa->pmi_count; i++) {
+		uint32_t end = pmi_chunk(topa, i);
 
 		if (end != 0)
 			*chunk_entry(topa, end - 1) |= ENTRY_INT;
 	}
+	if (stop_on_full)
+		*chunk_entry(topa, topa->chunk_count - 1) |= ENTRY_STOP;
+}
+
+bool
+topa_raises_pmi(const struct topa *topa, uint64_t from, uint64_t to)
+{
+	for (uint32_t i = 1; i <= topa->pmi_count; i++) {
+		uint64_t end = pmi_chunk(topa, i) * topa_chunk_bytes(topa);
+
+		if (from < end && end <= to)
+			return true;
+	}
+	return false;
 }
 
 static void
@@ -191,6 +213,7 @@ topa_build(struct topa *topa, uint32_t chunk_count, uint32_t chunk_order,
 	*topa = (struct topa){
 		.chunk_count = chunk_count,
 		.chunk_order = chunk_order,
+		.pmi_count = stop_on_full ? 1 : TOPA_PMIS,
 	};
 	if (!build_tables(topa, memory) || !build_chunks(topa, memory)) {
 		topa_free(topa, memory);
@@ -215,7 +238,7 @@ free_table(
 	for (uint32_t i = 0; i < table->chunk_count; i++) {
 		uint64_t pa = entry_pa(table->own[i]);
 
-		if (pa != 0)
+		if (pa != 0 && memory->chunk == NULL)
 			memory->free(memory->arg, pa, chunk_pages(topa));
 	}
 	memory->free(

@@ -20,7 +20,8 @@
 #define TOPA_TABLE_CHUNKS  (TOPA_TABLE_ENTRIES - 1)
 #define TOPA_CHUNKS_MAX    4096u
 #define TOPA_ORDER_MAX     15u
-#define TOPA_PMIS          4u /* in each round */
+#define TOPA_PMIS \
+ 4u /* in each round of a circular buffer, if it has as many chunks */
 #define TOPA_TABLES_MAX \
  ((TOPA_CHUNKS_MAX + TOPA_TABLE_CHUNKS - 1) / TOPA_TABLE_CHUNKS)
 
@@ -31,10 +32,14 @@ struct topa_memory {
 	void *(*alloc)(void *arg, uint64_t pages, uint64_t align_pages);
 	void (*free)(void *arg, uint64_t pa, uint64_t pages);
 	uint64_t (*va_to_pa)(void *arg, const void *va);
+	/* The physical address of chunk INDEX, which is and stays the caller's; NULL:
+	 * chunks are allocated. */
+	uint64_t (*chunk)(void *arg, uint32_t index);
 };
 
 struct topa {
 	uint32_t chunk_count, chunk_order;
+	uint32_t pmi_count; /* of a round */
 	uint32_t table_count;
 	struct topa_table {
 		uint64_t *entry; /* read by the hardware */
@@ -59,6 +64,9 @@ uint64_t topa_chunk_bytes(const struct topa *topa);
 uint64_t topa_bytes(const struct topa *topa);
 /* INDEX < chunk_count. */
 uint64_t topa_chunk_pa(const struct topa *topa, uint32_t index);
+
+/* True if the output raises a PMI on its way from FROM to TO, FROM <= TO <= topa_bytes. */
+bool topa_raises_pmi(const struct topa *topa, uint64_t from, uint64_t to);
 
 /*
  * Converts IA32_RTIT_OUTPUT_BASE and _MASK_PTRS, read with TraceEn = 0, to a

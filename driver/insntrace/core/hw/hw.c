@@ -24,8 +24,10 @@
 #define CPUID_LEAF_XSAVE       0xdu
 #define CPUID_LEAF_PT          0x14u
 
-void
-hw_read_caps(struct caps *caps)
+static struct caps cpu_caps[OS_CPUS_MAX];
+
+static void
+read_caps_here(void)
 {
 	struct cpuid_words words = { .leaf7_ebx = 0 };
 	uint32_t leaf_max = cpu_cpuid(0, 0).eax;
@@ -48,7 +50,16 @@ hw_read_caps(struct caps *caps)
 			words.pt1_ebx = pt.ebx;
 		}
 	}
-	caps_decode(&words, caps);
+	caps_decode(&words, &cpu_caps[os_cpu()]);
+}
+
+void
+hw_read_caps(struct caps *caps)
+{
+	os_call_all(read_caps_here);
+	*caps = cpu_caps[0];
+	for (uint32_t i = 1; i < os_cpu_count(); i++)
+		caps_meet(caps, &cpu_caps[i]);
 }
 
 static void
@@ -81,7 +92,7 @@ void
 hw_stop(const struct hw_setup *setup)
 {
 	/* SDM vol. 3, 33.2.8.2: TraceEn 1 to 0 flushes what the CPU holds. */
-	cpu_wrmsr(MSR_RTIT_CTL, setup->ctl & ~RTIT_CTL_TRACEEN);
+	cpu_wrmsr(MSR_RTIT_CTL, setup->ctl & ~PT_CTL_TRACEEN);
 }
 
 void
@@ -109,8 +120,8 @@ hw_pause(void)
 {
 	uint64_t ctl = cpu_rdmsr(MSR_RTIT_CTL);
 
-	if ((ctl & RTIT_CTL_TRACEEN) != 0)
-		cpu_wrmsr(MSR_RTIT_CTL, ctl & ~RTIT_CTL_TRACEEN);
+	if ((ctl & PT_CTL_TRACEEN) != 0)
+		cpu_wrmsr(MSR_RTIT_CTL, ctl & ~PT_CTL_TRACEEN);
 	return ctl;
 }
 
@@ -119,7 +130,7 @@ hw_resume(uint64_t ctl)
 {
 	/* SDM vol. 3, 33.2.7.2, "ToPA STOP": the offset equals the region's
 	 * size, and output cannot continue there. */
-	if ((ctl & RTIT_CTL_TRACEEN) != 0 &&
+	if ((ctl & PT_CTL_TRACEEN) != 0 &&
 	    (cpu_rdmsr(MSR_RTIT_STATUS) & STATUS_STOPPED) == 0)
 		cpu_wrmsr(MSR_RTIT_CTL, ctl);
 }

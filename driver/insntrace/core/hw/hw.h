@@ -21,7 +21,8 @@ struct hw_capture {
 	uint64_t status, output_base, mask_ptrs;
 };
 
-/* Reads those of the calling CPU only; other CPUs may differ. */
+/* Those that all CPUs have: hybrid CPUs differ.  Where sleeping is allowed, one call at a
+ * time. */
 void hw_read_caps(struct caps *caps);
 
 /* On return tracing runs, from the beginning of the tables. */

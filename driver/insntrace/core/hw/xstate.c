@@ -23,10 +23,16 @@ xstate_init(struct xstate *area, const struct hw_setup *setup)
 {
 	area->xstate_bv = XSS_PT;
 	area->xcomp_bv = XCOMP_FORM | XSS_PT;
-	area->ctl = setup->ctl;
 	area->output_base = setup->output_base;
 	area->mask_ptrs = 0;
 	area->status = 0;
+	xstate_change(area, setup);
+}
+
+void
+xstate_change(struct xstate *area, const struct hw_setup *setup)
+{
+	area->ctl = setup->ctl;
 	area->cr3_match = setup->cr3_match;
 	for (uint32_t i = 0; i < XSTATE_RANGES; i++) {
 		area->range[i].a = setup->addr_a[i];

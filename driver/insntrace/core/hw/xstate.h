@@ -16,6 +16,10 @@ struct xstate;
 /* AREA, all 0: tracing begins with SETUP when it is loaded first. */
 void xstate_init(struct xstate *area, const struct hw_setup *setup);
 
+/* AREA, which no CPU has loaded: tracing goes on where it is, with the rest of SETUP.  It
+ * has not stopped by itself: xstate_init() then. */
+void xstate_change(struct xstate *area, const struct hw_setup *setup);
+
 /*
  * On each CPU, off: begin before its first load, end after its last save, with what
  * begin has returned.

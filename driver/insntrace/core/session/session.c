@@ -13,8 +13,7 @@ struct session {
 };
 
 static struct session session;
-static struct caps cpu_caps[OS_CPUS_MAX]; /* of each CPU */
-static struct caps caps;                  /* common to all CPUs */
+static struct caps caps; /* one configuration is for all CPUs */
 
 static bool
 of_threads(void)
@@ -104,7 +103,7 @@ op_allocate_buffer(void *args)
 	if (slot == session.trace_count)
 		return INSNTRACE_NO_RESOURCES;
 	session.buffer[slot] = buffer_create(
-	    slot, &request->config, of_threads());
+	    slot, &request->config, of_threads(), NULL);
 	if (session.buffer[slot] == NULL)
 		return INSNTRACE_NO_MEMORY;
 	request->descriptor = slot;
@@ -228,20 +227,10 @@ static enum insntrace_status (*const handlers[OP_COUNT])(void *args) = {
 	[OP_RELEASE_THREAD] = op_release_thread,
 };
 
-static void
-read_caps_here(void)
-{
-	hw_read_caps(&cpu_caps[os_cpu()]);
-}
-
-/* One configuration is for all CPUs, so only common features are permitted. */
 void
 session_init(void)
 {
-	os_call_all(read_caps_here);
-	caps = cpu_caps[0];
-	for (uint32_t i = 1; i < os_cpu_count(); i++)
-		caps_meet(&caps, &cpu_caps[i]);
+	hw_read_caps(&caps);
 }
 
 enum insntrace_status

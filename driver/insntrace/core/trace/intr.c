@@ -37,7 +37,7 @@ serve(struct intr_cpu *self)
 	struct hw_capture seen;
 
 	hw_capture(&seen);
-	capture_look(&self->progress, self->topa, &seen);
+	capture_look_by_pmi(&self->progress, self->topa, &seen);
 	hw_pmi_acknowledge();
 	os_pmi_unmask();
 	hw_resume(ctl);
@@ -59,6 +59,12 @@ intr_handle(void)
 	if (os_pmi_masked())
 		os_pmi_unmask();
 	return false;
+}
+
+struct capture_progress
+intr_progress(void)
+{
+	return intr_self()->progress;
 }
 
 bool
@@ -83,6 +89,15 @@ intr_begin(const struct topa *topa, const struct capture_progress *progress)
 	__atomic_store_n(&self->active, true, __ATOMIC_SEQ_CST);
 }
 
+/* Waits for the handler, with tracing off. */
+static bool
+still_pending(void)
+{
+	for (uint32_t i = 0; i < LOOKS_MAX && hw_pmi_pending(); i++)
+		cpu_relax();
+	return hw_pmi_pending();
+}
+
 /*
  * A chunk may have filled just before tracing stopped, with its PMI still
  * pending.  A PMI that never comes was dropped: harmless, since Stop reads the
@@ -96,13 +111,26 @@ intr_end(struct capture_progress *progress)
 	struct intr_cpu *self = intr_self();
 	bool pending;
 
-	for (uint32_t i = 0; i < LOOKS_MAX && hw_pmi_pending(); i++)
-		cpu_relax();
-	pending = hw_pmi_pending();
+	pending = still_pending();
 	self->progress.unsure |= pending && os_pmi_masked();
 	self->progress.seen |= pending;
 	__atomic_store_n(&self->active, false, __ATOMIC_SEQ_CST);
 	os_pmi_mask();
 	hw_pmi_acknowledge();
 	*progress = self->progress;
+}
+
+struct capture_progress
+intr_look(void)
+{
+	struct intr_cpu *self = intr_self();
+	uint64_t ctl = hw_pause();
+	bool pending = still_pending();
+	struct hw_capture seen;
+
+	hw_capture(&seen);
+	capture_look(&self->progress, self->topa, &seen);
+	self->progress.early |= pending;
+	hw_resume(ctl);
+	return self->progress;
 }

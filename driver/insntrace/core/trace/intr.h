@@ -20,4 +20,9 @@ void intr_begin(
  * receives what all of them read. */
 void intr_end(struct capture_progress *progress);
 
+/* Between the two, in an NMI handler: what the last PMI's read. */
+struct capture_progress intr_progress(void);
+/* Between the two, off: reads the position now, with tracing off meanwhile. */
+struct capture_progress intr_look(void);
+
 #endif

@@ -187,7 +187,7 @@ thread_start(
 	for (uint32_t i = 0; i < count; i++) {
 		struct hw_setup setup;
 
-		trace_setup(caps, buffers[i], &setup);
+		buffer_setup(buffers[i], caps->range_count, &setup);
 		xstate_init(buffers[i]->xstate, &setup);
 		slots[i].buffer = buffers[i];
 		slots[i].progress = (struct capture_progress){ .position = 0 };

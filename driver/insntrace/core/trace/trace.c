@@ -16,28 +16,6 @@ struct trace_cpu {
 static struct trace_cpu trace_cpus[OS_CPUS_MAX];
 static struct caps trace_caps;
 
-/* Sets all fields from the configuration; none is left from before. */
-void
-trace_setup(const struct caps *caps, const struct buffer *buffer,
-    struct hw_setup *setup)
-{
-	const struct insntrace_config *config = &buffer->config;
-
-	*setup = (struct hw_setup){
-		.ctl = config->ctl | RTIT_CTL_TOPA | RTIT_CTL_TRACEEN,
-		.output_base = buffer->topa.table[0].pa,
-		.cr3_match = config->cr3_match,
-	};
-	for (uint32_t i = 0; i < caps->range_count; i++) {
-		const struct insntrace_range *range = &config->range[i];
-
-		if (range->bytes == 0)
-			continue;
-		setup->addr_a[i] = range->start;
-		setup->addr_b[i] = range_last(range);
-	}
-}
-
 void
 trace_decode(struct buffer *buffer, const struct capture_progress *progress,
     const struct hw_capture *last)
@@ -74,7 +52,7 @@ trace_start(const struct caps *caps, struct buffer *const *buffers)
 		struct trace_cpu *cpu = &trace_cpus[i];
 
 		*cpu = (struct trace_cpu){ .buffer = buffers[i] };
-		trace_setup(caps, buffers[i], &cpu->setup);
+		buffer_setup(buffers[i], caps->range_count, &cpu->setup);
 	}
 	if (!intr_register())
 		return false;

@@ -9,9 +9,6 @@
 #include "driver/insntrace/core/buffer/capture.h"
 #include "driver/insntrace/core/hw/hw.h"
 
-/* The registers with which tracing into BUFFER begins. */
-void trace_setup(const struct caps *caps, const struct buffer *buffer,
-    struct hw_setup *setup);
 /* Fills in the state of BUFFER: PROGRESS and LAST as for capture_decode. */
 void trace_decode(struct buffer *buffer,
     const struct capture_progress *progress, const struct hw_capture *last);
