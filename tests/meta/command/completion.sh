@@ -126,7 +126,7 @@ topaz explore --depth |1 2
 topaz run --profile alderlake-|alderlake-p alderlake-e alderlake-e-old alderlake-n
 topaz run --mode t|thread
 topaz run sam|sample
-topaz ci |freebsd-hwpmc freebsd-pt insntrace linux-ds sample
+topaz ci |freebsd-hwpmc freebsd-pt insntrace insntrace-freebsd linux-ds sample
 topaz explore insntrace/it-w|insntrace/it-wrap
 topaz explore --drivers mine gr|grab grab/grab-give
 topaz explore --drivers=mine grab/|grab/grab-give

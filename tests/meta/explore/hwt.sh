@@ -1,9 +1,10 @@
 #!/bin/sh
 # Goal: drivers on FreeBSD's kernel interface run, verify and are explored where no FreeBSD
-# source is at hand.  Method: the small backend of tests/example/drivers/hwtcpu; and the
-# same with a mistake.
+# source is at hand.  Method: the small backend of tests/example/drivers/hwtcpu, and the
+# same with a mistake; insntrace as a backend, in both modes, with small buffers, explored.
 # usage: hwt.sh TOPAZ SOURCE_ROOT
 topaz=$(realpath "$1")
+
 drivers=$(realpath "$2")/tests/example/drivers
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
@@ -45,4 +46,25 @@ assert found and lines[-1]["findings"] == len(found)
 assert all(line["place"]["function"] for line in found)
 assert any(line["check"].startswith(("pmi-", "nmi-")) for line in found), found
 EOF
+
+# insntrace: a buffer that is large enough, and one that is written around: what is lost is said.
+backend() {
+	"$topaz" run insntrace-freebsd "$@" -o bundle >text ||
+	    { complain "insntrace-freebsd $*: it does not run"; cat text; }
+	"$topaz" verify bundle --json >verified ||
+	    complain "insntrace-freebsd $*: its trace does not verify"
+	python3 - "$*" <<'EOF' || complain "insntrace-freebsd $*: the verdict"
+import json, sys
+verdict = json.load(open("verified"))
+assert verdict["verdict"] == "MATCH", verdict["verdict"]
+decoded = [stream["decoded"] for stream in verdict["streams"]]
+assert decoded and all(count > 40000 for count in decoded), decoded
+EOF
+}
+backend --cpus 2
+backend --cpus 2 --mode thread
+backend --cpus 1 --set buf=8192 --set stop=1
+backend --cpus 2 --mode thread --set buf=16384 --set stop=1 --profile alderlake-p
+"$topaz" explore insntrace-freebsd --budget 2500 --no-pages --progress none -o none >text ||
+    { complain "insntrace-freebsd: findings"; cat text; }
 exit $bad
