@@ -24,7 +24,7 @@ struct exec_log_reader {
 	size_t count, at;
 
 	/* A packed log: .words is .window, a part of it behind BASE words. */
-	struct zfile_frames *frames; /* NULL: .words is the whole log */
+	struct zfile_frames *frames; /* NULL: .words is the log, or what is left */
 	uint32_t *window;
 	size_t window_bytes, base;
 
@@ -599,7 +599,10 @@ read_refill(struct exec_log_reader *reader)
 	}
 	reader->window_bytes = left;
 	reader->count = left / sizeof(uint32_t);
-	if (count == 0 && left % sizeof(uint32_t) != 0)
+	if (count != 0)
+		return;
+	reader->frames = NULL;
+	if (left % sizeof(uint32_t) != 0)
 		reader->error = tz_error(reader->err, TZ_EFORMAT,
 		    "%s: its content ends in a record", reader->name);
 }
