@@ -105,14 +105,16 @@ release_cpus(struct hwt_context *ctx)
 
 	CPU_FOREACH(cpu)
 	{
-		struct trace *trace = trace_of_cpu(ctx, cpu);
+		struct trace *trace = NULL;
 
+		mtx_lock(&backend_lock);
+		if (owners[cpu].ctx == ctx) {
+			trace = owners[cpu].trace;
+			owners[cpu] = (struct cpu_owner){ .ctx = NULL };
+		}
+		mtx_unlock(&backend_lock);
 		if (trace != NULL)
 			trace_free(trace);
-		mtx_lock(&backend_lock);
-		if (owners[cpu].ctx == ctx)
-			owners[cpu] = (struct cpu_owner){ .ctx = NULL };
-		mtx_unlock(&backend_lock);
 	}
 }
 

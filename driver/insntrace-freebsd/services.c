@@ -82,6 +82,7 @@ os_pages_free(uint64_t pa, uint64_t pages)
 	LIST_FOREACH(run, &runs, next)
 	if (vtophys(run->va) == pa)
 		break;
+	KASSERT(run != NULL, ("no pages at %#lx", pa));
 	LIST_REMOVE(run, next);
 	mtx_unlock(&runs_lock);
 	contigfree(run->va, pages * PAGE_SIZE, M_INSNTRACE);
