@@ -276,14 +276,16 @@ bool sequence_values_next(
 /*
  * Lives that are extended or changed, in this order: two lives one after the other,
  * without the step between them that ends the program; a life with an operation that it
- * does not contain, as it is (if that is not the beginning) and with each of its single
- * values, at the first place where the states allow it; a life with one step's values
+ * does not contain, at the last place where the states allow it, if that is not the first;
+ * the same, as it is (if that is not the beginning) and with each of its single
+ * values, at the first such place; a life with one step's values
  * changed; a life with one more operation, at each place, whether the states allow it
  * or not.
  */
 struct sequence_neighbours {
 	struct sequence_values values; /* of these lives */
 	size_t joined;                 /* the next pair of lives to try */
+	size_t late_life, late_op;
 	size_t foreign_life, foreign_op, foreign_value;
 	size_t first; /* the next additional operation to try: its life */
 	unsigned position;

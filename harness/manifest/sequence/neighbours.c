@@ -148,6 +148,52 @@ first_place(
 	return i;
 }
 
+/* The last such step, or the end of the life; not after the end of the program. */
+static unsigned
+last_place(
+    const struct manifest *manifest, const struct sequence *life, size_t op)
+{
+	uint64_t states = manifest->initial;
+	unsigned last = first_place(manifest, life, op);
+
+	for (unsigned i = 0; i < life->count; i++) {
+		if ((manifest->op[op].needs & ~states) == 0)
+			last = i;
+		if (manifest->op[life->step[i].op].schema->ends)
+			return last;
+		states = step_states(manifest, &life->step[i], states);
+	}
+	return (manifest->op[op].needs & ~states) == 0 ? life->count : last;
+}
+
+/* The next life with an operation that it does not contain, as late as it can be; false:
+ * no more. */
+static bool
+next_late(struct sequence_neighbours *at, struct sequence *sequence)
+{
+	const struct manifest *manifest = at->values.manifest;
+
+	for (; at->late_life < at->values.life_count;
+	     at->late_life++, at->late_op = 0) {
+		const struct sequence *life = &at->values.life[at->late_life];
+
+		while (at->late_op < manifest->op_count) {
+			uint16_t op = (uint16_t)at->late_op++;
+			unsigned place = last_place(manifest, life, op);
+
+			if (manifest->op[op].schema->rare ||
+			    sequence_has_op(life, op) ||
+			    life->count == SCRIPT_STEPS_MAX ||
+			    place == first_place(manifest, life, op))
+				continue;
+			insert(manifest, life, place, op, sequence);
+			(void)sequence_repair(manifest, sequence);
+			return true;
+		}
+	}
+	return false;
+}
+
 /* The next life with an operation that it does not contain, as it is or with a value;
  * false: no more. */
 static bool
@@ -189,6 +235,7 @@ sequence_neighbours_next(
     struct sequence_neighbours *neighbours, struct sequence *sequence)
 {
 	return next_joined(neighbours, sequence) ||
+	    next_late(neighbours, sequence) ||
 	    next_foreign(neighbours, sequence) ||
 	    sequence_values_next(&neighbours->values, sequence) ||
 	    next_inserted(neighbours, sequence);

@@ -219,7 +219,7 @@ neighbours_are_lives_with_more(void **state)
 	};
 	struct tz_error err;
 	bool joined = false, ended = false, valued = false, foreign = false;
-	bool plain = false;
+	bool plain = false, late = false;
 	size_t count = 0;
 	char *name;
 
@@ -234,6 +234,7 @@ neighbours_are_lives_with_more(void **state)
 		ended |= strcmp(name, "open+exit") == 0;
 		valued |= strcmp(name, "open+set.4") == 0;
 		foreign |= !valued && strcmp(name, "open+set.4+exit") == 0;
+		late |= count < 4 + 6 && strcmp(name, "open+set+cpus") == 0;
 		plain |= !valued && strcmp(name, "open+set+exit") == 0;
 		count++;
 		free(name);
@@ -241,7 +242,8 @@ neighbours_are_lives_with_more(void **state)
 	assert_true(joined);
 	assert_true(ended);
 	/*
-	 * 4 joined; as an operation that it has not, openb in both, set in the second, and
+	 * 4 joined; late, openb and cpus in both, wait and exit in the first;
+	 * as an operation that it has not, openb in both, set in the second, and
 	 * as they are set in the second and the strict one in both;
 	 * one variant of each open, five of set; 7 operations at 3 places, but for none
 	 * after the end, and the strict one only behind what it needs.
@@ -249,8 +251,9 @@ neighbours_are_lives_with_more(void **state)
 	assert_true(valued);
 	assert_true(foreign);
 	assert_true(plain);
-	assert_int_equal(
-	    count, 4 + (1 + 1 + 5) + (1 + 2) + (1 + 5 + 1) + 7 * 5 - 2);
+	assert_true(late);
+	assert_int_equal(count,
+	    4 + (4 + 2) + (1 + 1 + 5) + (1 + 2) + (1 + 5 + 1) + 7 * 5 - 2);
 	manifest_free(manifest);
 }
 
