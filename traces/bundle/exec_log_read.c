@@ -24,7 +24,8 @@ struct exec_log_reader {
 	size_t count, at;
 
 	/* A packed log: .words is .window, a part of it behind BASE words. */
-	struct zfile_frames *frames; /* NULL: .words is the log, or what is left */
+	struct zfile_frames
+	    *frames; /* NULL: .words is the log, or what is left */
 	uint32_t *window;
 	size_t window_bytes, base;
 
