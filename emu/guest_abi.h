@@ -83,8 +83,10 @@ enum abi_op {
 	ABI_DRAIN = 5, /* stream (EVENT_STREAM_*), pa, bytes: user space has read
 			  these bytes of a trace buffer, in stream order; within
 			  one page */
-	ABI_LOST = 6,  /* stream, bytes: the driver reported them as lost */
-	ABI_NOTE = 7,  /* code, value: mark in the event log */
+	ABI_LOST =
+	    6, /* stream, bytes: the driver reported them as lost; 0: their
+			  number is unknown; ABI_LOST_SKIPPED */
+	ABI_NOTE = 7,   /* code, value: mark in the event log */
 	ABI_BUFFER = 8, /* stream, pa, bytes: user space has mapped this part of
 			   a trace buffer, in the buffer's order; within one
 			   page */
@@ -144,6 +146,10 @@ enum abi_op {
 	   ABI_THREAD_ANY), 0 or 1: the buffer is to get the trace of that thread alone */
 	ABI_TRACED_THREAD = 28,
 };
+
+/* In place of lost bytes: their number is unknown, and the reader goes on behind what was
+ * written until now, of which a part may still be there. */
+#define ABI_LOST_SKIPPED UINT64_MAX
 
 /* In place of a thread: the buffer may get the trace of any. */
 #define ABI_THREAD_ANY UINT32_MAX

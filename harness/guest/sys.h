@@ -39,7 +39,7 @@ enum sys_number {
 	SYS_NOTE,       /* code, value: ABI_NOTE */
 	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN for each page */
 	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER for each page */
-	SYS_LOST,       /* stream, bytes: ABI_LOST */
+	SYS_LOST,       /* stream, bytes, or 0, or ABI_LOST_SKIPPED: ABI_LOST */
 	SYS_POSITION,   /* stream, bytes: ABI_POSITION */
 	SYS_TRACED,     /* stream, tid: ABI_TRACED_THREAD */
 	SYS_SHUTDOWN,   /* code: ABI_EXIT at once */

@@ -3,6 +3,7 @@
  * left.  Rows reported-*, overwritten, overwritten-unreported, unreported-tail,
  * unreported-close and lost-excess.
  */
+#include "emu/guest_abi.h"
 #include "harness/check/internal.h"
 
 #include <inttypes.h>
@@ -256,17 +257,20 @@ ledger_lost(struct check *check, const struct event *event)
 {
 	unsigned index = stream_make(check, event->a);
 	struct check_stream *stream;
+	bool unknown;
 
 	if (index == CHECK_STREAMS_MAX)
 		return;
 	stream = &check->core.stream[index];
+	unknown = event->c == 0 || event->c == ABI_LOST_SKIPPED;
 	/* The bytes written to a buffer that was never named are unknown. */
-	if (stream->page_count != 0)
+	if (stream->page_count != 0 && !unknown)
 		stream->unread.lost += event->c;
-	/* 0: bytes are missing, of unknown number: any of those until now. */
-	if (event->c == 0) {
-		for (uint32_t i = 0; i < stream->unread.count; i++)
-			stream->unread.segment[i].old = true;
+	for (uint32_t i = 0;
+	     event->c == ABI_LOST_SKIPPED && i < stream->unread.count; i++)
+		stream->unread.segment[i].old = true;
+	/* All that were overwritten until now. */
+	if (unknown) {
 		stream->unsure = true;
 		if (stream->unread.overwritten > stream->unread.lost)
 			stream->unread.lost = stream->unread.overwritten;

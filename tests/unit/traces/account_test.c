@@ -5,6 +5,7 @@
  */
 #include "fixture.h"
 
+#include "emu/guest_abi.h"
 #include "traces/verify/account/account.h"
 
 #define PA         UINT64_C(0x10000)
@@ -138,7 +139,7 @@ what_the_driver_admits_to_have_lost_has_a_row_of_its_own(void **state)
 
 /* It excuses what was written before it, be it overwritten or skipped, of its stream. */
 static void
-a_loss_of_unknown_size_is_of_all_until_then(void **state)
+what_is_skipped_is_any_of_what_was_there(void **state)
 {
 	struct log log = { .count = 0 };
 
@@ -150,7 +151,7 @@ a_loss_of_unknown_size_is_of_all_until_then(void **state)
 	add(&log, EVENT_OUTPUT, 1, PA + 8 * 4096, 500, 4096);
 	add(&log, EVENT_OUTPUT, 0, PA, 4096, 0);
 	add(&log, EVENT_OUTPUT, 0, PA, 1000, 4096);
-	add(&log, EVENT_LOST, 0, 0, 0, 0);
+	add(&log, EVENT_LOST, 0, 0, 0, ABI_LOST_SKIPPED);
 	add(&log, EVENT_OUTPUT, 0, PA + 1000, 200, 5096);
 	add(&log, EVENT_DRAIN, 0, 0, PA + 1000, 200);
 	add(&log, EVENT_OUTPUT, 0, PA + 1200, 96, 5296);
@@ -414,7 +415,7 @@ main(void)
 		    a_rewound_pointer_overwrites_what_nobody_has_read),
 		cmocka_unit_test(
 		    what_the_driver_admits_to_have_lost_has_a_row_of_its_own),
-		cmocka_unit_test(a_loss_of_unknown_size_is_of_all_until_then),
+		cmocka_unit_test(what_is_skipped_is_any_of_what_was_there),
 		cmocka_unit_test(
 		    what_is_left_at_the_end_without_a_hole_is_the_tail),
 		cmocka_unit_test(bytes_read_twice_or_never_written_are_stale),

@@ -2,6 +2,7 @@
  * Replays the events of a run over physical memory: who wrote each byte, and whether user
  * space read it before it was overwritten.
  */
+#include "emu/guest_abi.h"
 #include "traces/decode/vector.h"
 #include "traces/verify/account/account_internal.h"
 
@@ -217,7 +218,7 @@ account_name(struct account_work *work, const struct event *event, size_t at)
 		account_no_memory(work);
 }
 
-/* The driver reports a loss of unknown size: any of what was written until now.  An
+/* The driver reports a loss of unknown size, and the reader goes on behind it: any of what was written until now.  An
  * interval that nobody has read is perhaps another stream's, which then is not asked. */
 static void
 account_claim_any(struct account_work *work, struct account_stream *stream)
@@ -254,10 +255,10 @@ account_replay_events(
 			account_name(work, event, i);
 		} else if (event->kind == EVENT_LOST) {
 			stream = account_stream(work, event->a);
-			if (stream != NULL)
-				stream->claimed += event->c;
-			if (stream != NULL && event->c == 0)
+			if (stream != NULL && event->c == ABI_LOST_SKIPPED)
 				account_claim_any(work, stream);
+			else if (stream != NULL)
+				stream->claimed += event->c;
 		}
 	}
 }

@@ -5,6 +5,7 @@
  */
 #include <sys/hwt.h>
 
+#include "emu/guest_abi.h"
 #include "harness/guest/user/actor.h"
 #include "harness/kpi/freebsd/user/record.h"
 
@@ -239,7 +240,7 @@ skip_to(struct buffer *buffer, uint64_t position)
 	    ahead(buffer, asked.position) < ahead(buffer, position))
 		asked.buffer = NULL;
 	buffer->position = position;
-	return sys2(SYS_LOST, buffer->stream, 0);
+	return sys2(SYS_LOST, buffer->stream, ABI_LOST_SKIPPED);
 }
 
 static int64_t

@@ -4,11 +4,12 @@
  * a backend.
  */
 #include "harness/kpi/freebsd/user/trace.h"
-#include "harness/kpi/freebsd/user/record.h"
 
 #include <dev/hwt/hwt_event.h>
 
+#include "emu/guest_abi.h"
 #include "harness/guest/user/script.h"
+#include "harness/kpi/freebsd/user/record.h"
 
 #define SCRIPT_PAGES ((sizeof(struct script) + 4095) / 4096 * 4096)
 
@@ -234,7 +235,7 @@ skip_to(struct trace_session *session, struct trace_buffer *buffer,
 	if (position > session->bytes)
 		user_fail("position beyond the buffer", (int64_t)position);
 	buffer->position = position;
-	(void)sys2(SYS_LOST, buffer_stream(session, buffer), 0);
+	(void)sys2(SYS_LOST, buffer_stream(session, buffer), ABI_LOST_SKIPPED);
 }
 
 void
