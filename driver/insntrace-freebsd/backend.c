@@ -103,8 +103,7 @@ release_cpus(struct hwt_context *ctx)
 {
 	int cpu;
 
-	CPU_FOREACH(cpu)
-	{
+	CPU_FOREACH(cpu) {
 		struct trace *trace = NULL;
 
 		mtx_lock(&backend_lock);
@@ -137,8 +136,7 @@ insntrace_init(struct hwt_context *ctx)
 
 	if (error != 0 || is_of_threads(ctx))
 		return (error);
-	TAILQ_FOREACH(cpu, &ctx->cpus, next)
-	{
+	TAILQ_FOREACH(cpu, &ctx->cpus, next) {
 		error = init_cpu(ctx, cpu);
 		if (error != 0)
 			break;
@@ -177,7 +175,7 @@ stop_threads(struct hwt_context *ctx)
 	smp_rendezvous(NULL, nothing, NULL, NULL);
 	HWT_CTX_LOCK(ctx);
 	TAILQ_FOREACH(thread, &ctx->threads, next)
-	trace_reset(thread->private);
+		trace_reset(thread->private);
 	HWT_CTX_UNLOCK(ctx);
 	__atomic_store_n(&stopping, NULL, __ATOMIC_SEQ_CST);
 	mtx_unlock(&stop_lock);
@@ -189,8 +187,7 @@ stop_cpus(struct hwt_context *ctx)
 	int cpu;
 
 	smp_rendezvous_cpus(ctx->cpu_map, NULL, leave_here, NULL, ctx);
-	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map)
-	{
+	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
 		struct trace *trace = trace_of_cpu(ctx, cpu);
 
 		if (trace != NULL)
@@ -207,12 +204,11 @@ insntrace_stop(struct hwt_context *ctx)
 	if (is_of_threads(ctx)) {
 		stop_threads(ctx);
 		TAILQ_FOREACH(thread, &ctx->threads, next)
-		trace_tell(thread->private);
+			trace_tell(thread->private);
 		return;
 	}
 	stop_cpus(ctx);
-	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map)
-	{
+	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
 		struct trace *trace = trace_of_cpu(ctx, cpu);
 
 		if (trace != NULL)
@@ -229,7 +225,7 @@ insntrace_deinit(struct hwt_context *ctx)
 	if (is_of_threads(ctx)) {
 		stop_threads(ctx);
 		TAILQ_FOREACH(thread, &ctx->threads, next)
-		trace_retire(thread->private);
+			trace_retire(thread->private);
 	} else {
 		stop_cpus(ctx);
 		release_cpus(ctx);
@@ -246,8 +242,8 @@ trace_of_thread(struct hwt_context *ctx, int thread_id)
 
 	HWT_CTX_LOCK(ctx);
 	TAILQ_FOREACH(thread, &ctx->threads, next)
-	if (thread->thread_id == thread_id)
-		trace = thread->private;
+		if (thread->thread_id == thread_id)
+			trace = thread->private;
 	HWT_CTX_UNLOCK(ctx);
 	return (trace);
 }

@@ -80,8 +80,8 @@ os_pages_free(uint64_t pa, uint64_t pages)
 
 	mtx_lock(&runs_lock);
 	LIST_FOREACH(run, &runs, next)
-	if (vtophys(run->va) == pa)
-		break;
+		if (vtophys(run->va) == pa)
+			break;
 	KASSERT(run != NULL, ("no pages at %#lx", pa));
 	LIST_REMOVE(run, next);
 	mtx_unlock(&runs_lock);

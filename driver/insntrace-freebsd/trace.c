@@ -118,10 +118,10 @@ has_record(struct trace *trace)
 
 	HWT_CTX_LOCK(ctx);
 	TAILQ_FOREACH(entry, &ctx->records, next)
-	if ((entry->record_type == HWT_RECORD_BUFFER ||
-		entry->record_type == HWT_RECORD_OVERFLOW) &&
-	    entry->buf_id == number)
-		break;
+		if ((entry->record_type == HWT_RECORD_BUFFER ||
+			entry->record_type == HWT_RECORD_OVERFLOW) &&
+		    entry->buf_id == number)
+			break;
 	HWT_CTX_UNLOCK(ctx);
 	return (entry != NULL);
 }
@@ -168,8 +168,8 @@ tell_what_is_due(void *arg __unused)
 
 	mtx_lock(&traces_lock);
 	LIST_FOREACH(trace, &traces, next)
-	if (atomic_swap_int(&trace->due, 0) != 0)
-		tell(trace);
+		if (atomic_swap_int(&trace->due, 0) != 0)
+			tell(trace);
 	mtx_unlock(&traces_lock);
 }
 
