@@ -159,8 +159,10 @@ nothing(void *arg __unused)
 {
 }
 
-/* Threads of a context that runs are enabled at each switch, also while it is stopped: not
- * before hwt's hooks have seen that it does not run any more. */
+/*
+ * While the context runs, hwt enables its threads at each switch.  So they are refused until
+ * the context is stopped for hwt, too, and each CPU has left hwt's hooks.
+ */
 static void
 stop_threads(struct hwt_context *ctx)
 {
@@ -179,6 +181,8 @@ stop_threads(struct hwt_context *ctx)
 	HWT_CTX_UNLOCK(ctx);
 	__atomic_store_n(&stopping, NULL, __ATOMIC_SEQ_CST);
 	mtx_unlock(&stop_lock);
+	TAILQ_FOREACH(thread, &ctx->threads, next)
+		trace_tell(thread->private);
 }
 
 static void
@@ -190,30 +194,20 @@ stop_cpus(struct hwt_context *ctx)
 	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
 		struct trace *trace = trace_of_cpu(ctx, cpu);
 
-		if (trace != NULL)
-			trace_reset(trace);
+		if (trace == NULL)
+			continue;
+		trace_reset(trace);
+		trace_tell(trace);
 	}
 }
 
 static void
 insntrace_stop(struct hwt_context *ctx)
 {
-	struct hwt_thread *thread;
-	int cpu;
-
-	if (is_of_threads(ctx)) {
+	if (is_of_threads(ctx))
 		stop_threads(ctx);
-		TAILQ_FOREACH(thread, &ctx->threads, next)
-			trace_tell(thread->private);
-		return;
-	}
-	stop_cpus(ctx);
-	CPU_FOREACH_ISSET(cpu, &ctx->cpu_map) {
-		struct trace *trace = trace_of_cpu(ctx, cpu);
-
-		if (trace != NULL)
-			trace_tell(trace);
-	}
+	else
+		stop_cpus(ctx);
 }
 
 /* hwt calls no hook for the context any more, and frees its threads after this. */
@@ -222,12 +216,11 @@ insntrace_deinit(struct hwt_context *ctx)
 {
 	struct hwt_thread *thread;
 
+	insntrace_stop(ctx);
 	if (is_of_threads(ctx)) {
-		stop_threads(ctx);
 		TAILQ_FOREACH(thread, &ctx->threads, next)
 			trace_retire(thread->private);
 	} else {
-		stop_cpus(ctx);
 		release_cpus(ctx);
 	}
 	release_mode(ctx);
@@ -382,7 +375,7 @@ static struct hwt_backend backend = {
 
 static bool loaded;
 
-/* From the registration on contexts come. */
+/* Registered last: contexts are made from then on. */
 static int
 load(void)
 {

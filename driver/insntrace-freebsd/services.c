@@ -157,7 +157,7 @@ os_pmi_mask(void)
 	lapic_reenable_pcint();
 }
 
-/* No interface tells; to open it once more changes nothing. */
+/* Not known: FreeBSD has no function that tells.  Unmasking an open entry is harmless. */
 bool
 os_pmi_masked(void)
 {

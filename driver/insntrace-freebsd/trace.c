@@ -41,8 +41,7 @@ struct trace {
 	struct hwt_thread *thread; /* NULL: of .cpu */
 	int cpu;
 	u_int configured;
-	struct capture_progress
-	    progress; /* of the CPU that has it, or the last */
+	struct capture_progress progress; /* while off a CPU */
 	/* Of .progress, for all to read. */
 	uint64_t written;
 	u_int unsure;
@@ -83,7 +82,7 @@ publish(struct trace *trace, const struct capture_progress *progress)
 	    &trace->written, capture_written(progress, &trace->buffer->topa));
 }
 
-/* The position first: a record that is due finds it. */
+/* The position is stored before the record is due. */
 static void
 after_pmi(void)
 {
@@ -127,9 +126,8 @@ has_record(struct trace *trace)
 }
 
 /*
- * A record has a position and no number of rounds.  If bytes that the reader has not taken
- * are overwritten, or may be before it has read them, which is in the last quarter of a
- * round, it is told that bytes are missing: the position is then where it goes on.
+ * True if the reader has to skip bytes, because it has been told of less than the last three
+ * quarters of the buffer: the rest is overwritten, or may be before the reader has read it.
  */
 static bool
 is_too_far(struct trace *trace, uint64_t written)
@@ -141,7 +139,7 @@ is_too_far(struct trace *trace, uint64_t written)
 	return (written - trace->taken > size - size / 4);
 }
 
-/* Sends a record of all until now. */
+/* Sends a record of all until now.  OVERFLOW: the reader continues at its position. */
 static void
 tell(struct trace *trace)
 {
@@ -339,8 +337,8 @@ copy_config(struct hwt_context *ctx, struct pt_cpu_config *config)
 	return (whole);
 }
 
-/* Where tracing has stopped by itself it cannot go on: from the beginning of the buffer,
- * in the next round. */
+/* Tracing that has stopped by itself cannot go on where it is, but at the beginning of the
+ * buffer, as the next round. */
 static void
 begin_again(struct trace *trace, const struct hw_setup *setup)
 {
@@ -385,7 +383,7 @@ trace_reset(struct trace *trace)
 	atomic_store_rel_int(&trace->configured, 0);
 }
 
-bool
+static bool
 trace_is_here(void)
 {
 	return (here[curcpu] != NULL);
@@ -439,7 +437,7 @@ look(void *arg)
 	publish(trace, &progress);
 }
 
-/* A record that the position overtakes comes first. */
+/* Records that are due are sent first, as the position is after them. */
 uint64_t
 trace_position(struct trace *trace)
 {

@@ -1,6 +1,6 @@
 /*
- * The traces into hwt's buffers.  A trace is of a CPU or of a thread; its registers are in
- * an XSAVE area, with which it begins and ends on a CPU.  Its progress is told by records.
+ * The traces into hwt's buffers, each of a CPU or of a thread.  The registers of a trace are
+ * in an XSAVE area while no CPU has them.  Records tell the reader how far the trace is.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H
 #define TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H
@@ -25,13 +25,13 @@ int trace_unload(void);
  */
 int trace_create(struct hwt_context *ctx, int cpu, struct hwt_thread *thread,
     struct hwt_vm *vm, struct trace **result);
-/* On return no record of it is sent any more; no CPU may have it. */
+/* No CPU has it.  On return no record of it is sent any more. */
 void trace_retire(struct trace *trace);
 /* Retires it, too. */
 void trace_free(struct trace *trace);
 
-/* EINVAL: the context's configuration is none for these CPUs.  A trace that was configured
- * since its last trace_reset() stays as it is.  Any context, off included. */
+/* Does nothing if it was done since the last trace_reset().  EINVAL: these CPUs cannot have
+ * the context's configuration, or there is none.  May be called off. */
 int trace_configure(struct trace *trace, struct hwt_context *ctx);
 bool trace_is_configured(const struct trace *trace);
 void trace_reset(struct trace *trace);
@@ -40,8 +40,6 @@ void trace_reset(struct trace *trace);
 void trace_enter(struct trace *trace);
 /* Off: this CPU does not trace for CTX. */
 void trace_leave(struct hwt_context *ctx);
-/* Off: true if this CPU traces. */
-bool trace_is_here(void);
 
 /* Where sleeping is allowed: the position of the next byte, now. */
 uint64_t trace_position(struct trace *trace);

@@ -579,7 +579,8 @@ load_alone(const char *path, const char *text, size_t text_bytes,
 		return error;
 	if ((*schema)->like != NULL)
 		error = refuse(path, text, text_bytes, "like",
-		    "another driver is like this one, so it is like none", err);
+		    "another driver is like this one, which then has no such key",
+		    err);
 	if (error == 0)
 		error = names_check(*schema, path, text, text_bytes, err);
 	if (error == 0)

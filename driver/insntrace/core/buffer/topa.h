@@ -20,8 +20,7 @@
 #define TOPA_TABLE_CHUNKS  (TOPA_TABLE_ENTRIES - 1)
 #define TOPA_CHUNKS_MAX    4096u
 #define TOPA_ORDER_MAX     15u
-#define TOPA_PMIS \
- 4u /* in each round of a circular buffer, if it has as many chunks */
+#define TOPA_PMIS          4u /* in each round; fewer with fewer chunks */
 #define TOPA_TABLES_MAX \
  ((TOPA_CHUNKS_MAX + TOPA_TABLE_CHUNKS - 1) / TOPA_TABLE_CHUNKS)
 
