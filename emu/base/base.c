@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 
 int
 tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
@@ -21,6 +22,22 @@ tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
 		}
 	}
 	return -(int)code;
+}
+
+void *
+tz_map(size_t count)
+{
+	void *bytes = mmap(NULL, count, PROT_READ | PROT_WRITE,
+	    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return bytes == MAP_FAILED ? NULL : bytes;
+}
+
+void
+tz_unmap(void *bytes, size_t count)
+{
+	if (bytes != NULL)
+		TZ_ASSERT(munmap(bytes, count) == 0);
 }
 
 _Noreturn void

@@ -81,6 +81,13 @@ struct tz_error {
 int tz_error(struct tz_error *err, enum tz_errno code, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/*
+ * COUNT > 0 bytes of memory that hold 0, for large tables: a page of it costs nothing until
+ * it is touched, under a sanitizer neither.  NULL: the host has no room.
+ */
+void *tz_map(size_t count);
+void tz_unmap(void *bytes, size_t count); /* BYTES may be NULL */
+
 /* Prints the place of a bug of topaz itself and aborts with SIGABRT. */
 _Noreturn void tz_assert_fail(const char *expr, const char *file, int line);
 

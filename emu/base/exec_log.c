@@ -37,7 +37,7 @@ exec_log_create(exec_log_sink sink, void *arg)
 	struct exec_log *exec_log;
 
 	TZ_ASSERT(sink != NULL);
-	exec_log = calloc(1, sizeof(*exec_log));
+	exec_log = tz_map(sizeof(*exec_log));
 	if (exec_log == NULL)
 		return NULL;
 	exec_log->sink = sink;
@@ -63,9 +63,11 @@ exec_log_flush(struct exec_log *exec_log)
 void
 exec_log_destroy(struct exec_log *exec_log)
 {
-	for (size_t i = 0; exec_log != NULL && i < EXEC_LOG_KNOWN; i++)
+	if (exec_log == NULL)
+		return;
+	for (size_t i = 0; exec_log->keeps_code && i < EXEC_LOG_KNOWN; i++)
 		free(exec_log->known[i].code);
-	free(exec_log);
+	tz_unmap(exec_log, sizeof(*exec_log));
 }
 
 void

@@ -28,13 +28,13 @@ zfile_free(struct zfile_writer *writer)
 	ZSTD_freeCCtx(writer->context);
 	free(writer->packed);
 	free(writer->path);
-	free(writer);
+	tz_unmap(writer, sizeof(*writer));
 }
 
 int
 zfile_create(const char *path, struct zfile_writer **out, struct tz_error *err)
 {
-	struct zfile_writer *writer = calloc(1, sizeof(*writer));
+	struct zfile_writer *writer = tz_map(sizeof(*writer));
 
 	*out = NULL;
 	if (writer == NULL)

@@ -52,26 +52,17 @@ struct block_cache *
 block_cache_create(void)
 {
 	struct far_successors *far = calloc(1, sizeof(*far));
-	struct block_cache *cache;
-	void *memory = NULL;
+	struct block_cache *cache = tz_map(sizeof(*cache));
 
 	static_assert(FAR_SUCCESSORS == 1 << 12, "far_successor_at()");
-	if (far == NULL ||
-	    posix_memalign(&memory, _Alignof(struct block_cache),
-		sizeof(struct block_cache)) != 0) {
+	if (far == NULL || cache == NULL) {
 		free(far);
+		tz_unmap(cache, sizeof(*cache));
 		return NULL;
 	}
-	/* Elements beyond the counts are never read. */
-	cache = memory;
 	cache->far = far;
 	cache->user_space = 1;
-	cache->change_count = 0;
-	cache->age = cache->epoch = 0;
-	cache->audit = (struct audit){ 0 };
-	memset(cache->cr3, 0, sizeof(cache->cr3));
-	insn_cache_init(&cache->known);
-	block_cache_forget_code(cache);
+	cache->space_count = 2;
 	return cache;
 }
 
@@ -80,7 +71,7 @@ block_cache_destroy(struct block_cache *cache)
 {
 	if (cache != NULL)
 		free(cache->far);
-	free(cache);
+	tz_unmap(cache, sizeof(*cache));
 }
 
 struct far_successors *

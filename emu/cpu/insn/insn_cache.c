@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-void
-insn_cache_init(struct insn_cache *cache)
-{
-	memset(cache, 0, sizeof(*cache));
-}
-
 bool
 insn_cache_decode(struct insn_cache *cache, const uint8_t *bytes, size_t count,
     uint64_t va, struct insn *insn)

@@ -9,6 +9,7 @@
 
 #define INSN_CACHE_BITS 13
 
+/* Empty if all its bytes are 0. */
 struct insn_cache {
 	struct {
 		uint64_t va;
@@ -16,8 +17,6 @@ struct insn_cache {
 		struct insn insn; /* length 0: the entry is not used */
 	} entry[1u << INSN_CACHE_BITS];
 };
-
-void insn_cache_init(struct insn_cache *cache);
 
 /* The same as insn_decode(). */
 bool insn_cache_decode(struct insn_cache *cache, const uint8_t *bytes,

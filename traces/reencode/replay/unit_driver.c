@@ -199,7 +199,7 @@ unit_driver_create(struct unit_driver *driver,
 	driver->profile.uarch = &driver->uarch;
 	/* A trace with VMCS packets was made in VMX operation. */
 	driver->uarch.vmx_pt = true;
-	driver->ring = malloc(UNIT_DRIVER_RING_BYTES);
+	driver->ring = tz_map(UNIT_DRIVER_RING_BYTES);
 	if (driver->ring == NULL)
 		return tz_error(err, TZ_EIO, "ring: out of memory");
 	/* Does the profile accept all settings?  The first one last: it comes first. */
@@ -222,7 +222,7 @@ unit_driver_destroy(struct unit_driver *driver)
 	if (driver->unit != NULL)
 		pt_unit_destroy(driver->unit);
 	driver->unit = NULL;
-	free(driver->ring);
+	tz_unmap(driver->ring, UNIT_DRIVER_RING_BYTES);
 	driver->ring = NULL;
 }
 

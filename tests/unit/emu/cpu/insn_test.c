@@ -323,12 +323,11 @@ static void
 known_instructions_are_decoded_alike(void **state)
 {
 	static const uint64_t places[] = { 0, VA, VA + 1, UINT64_MAX - 3 };
-	struct insn_cache *cache = malloc(sizeof(*cache));
+	struct insn_cache *cache = calloc(1, sizeof(*cache));
 	uint64_t seed = 1;
 
 	(void)state;
 	assert_non_null(cache);
-	insn_cache_init(cache);
 	for (unsigned i = 0; i < 200000; i++) {
 		struct insn want = { 0 }, have = { 0 };
 		uint8_t bytes[INSN_BYTES_MAX];
