@@ -13,9 +13,8 @@ struct zfile_writer {
 	char *path;
 	ZSTD_CCtx *context;
 	size_t count; /* bytes in content */
-	size_t packed_bytes_max;
-	uint8_t *packed;
 	uint8_t content[ZFILE_FRAME_BYTES];
+	uint8_t packed[ZSTD_COMPRESSBOUND(ZFILE_FRAME_BYTES)];
 };
 
 static void
@@ -26,7 +25,6 @@ zfile_free(struct zfile_writer *writer)
 	if (writer->file != NULL)
 		fclose(writer->file);
 	ZSTD_freeCCtx(writer->context);
-	free(writer->packed);
 	free(writer->path);
 	tz_unmap(writer, sizeof(*writer));
 }
@@ -39,12 +37,9 @@ zfile_create(const char *path, struct zfile_writer **out, struct tz_error *err)
 	*out = NULL;
 	if (writer == NULL)
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
-	writer->packed_bytes_max = ZSTD_compressBound(ZFILE_FRAME_BYTES);
-	writer->packed = malloc(writer->packed_bytes_max);
 	writer->path = strdup(path);
 	writer->context = ZSTD_createCCtx();
-	if (writer->packed == NULL || writer->path == NULL ||
-	    writer->context == NULL) {
+	if (writer->path == NULL || writer->context == NULL) {
 		zfile_free(writer);
 		return tz_error(err, TZ_EIO, "%s: out of memory", path);
 	}
@@ -68,7 +63,7 @@ zfile_write_frame(struct zfile_writer *writer, struct tz_error *err)
 	if (writer->count == 0)
 		return 0;
 	packed = ZSTD_compress2(writer->context, writer->packed,
-	    writer->packed_bytes_max, writer->content, writer->count);
+	    sizeof(writer->packed), writer->content, writer->count);
 	TZ_ASSERT(!ZSTD_isError(packed));
 	writer->count = 0;
 	if (fwrite(writer->packed, 1, packed, writer->file) != packed)
