@@ -107,18 +107,28 @@ struct excerpt_ring {
 	uint64_t count;
 	uint64_t
 	    known; /* the first branch after so many instructions is the last */
+	uint64_t skipped; /* the first so many are not in it */
 	bool full;
 };
 
-/* The instructions of BLOCK, through its direct jumps and calls. */
+/*
+ * The instructions of BLOCK, through its direct jumps and calls.  They are only counted
+ * where .known of them push them out again.
+ */
 static void
 excerpt_block(struct excerpt_ring *ring, const struct memory_image *image,
     const struct code_blocks_key *block)
 {
 	uint8_t bits = code_blocks_bits(block);
 	uint64_t ip = block->ip, left;
+	unsigned count = code_blocks_count(block);
 
-	for (unsigned i = 0; i < code_blocks_count(block) && !ring->full; i++) {
+	if (ring->count + count + EXCERPT_INSNS <= ring->known) {
+		ring->count += count;
+		ring->skipped = ring->count;
+		return;
+	}
+	for (unsigned i = 0; i < count && !ring->full; i++) {
 		const uint8_t *bytes = memory_image_at(image, ip, &left);
 		struct insn_class class;
 
@@ -192,7 +202,9 @@ excerpt_decode(struct excerpt *excerpt, const struct excerpt_source *source)
 	config.count = source->decode->count - (size_t)from;
 	if (!excerpt_recover(&ring, &config, source->image))
 		return;
-	from = ring.count < EXCERPT_INSNS ? 0 : ring.count - EXCERPT_INSNS;
+	from = ring.count < ring.skipped + EXCERPT_INSNS
+	    ? ring.skipped
+	    : ring.count - EXCERPT_INSNS;
 	for (uint64_t i = from; i < ring.count; i++)
 		excerpt_insn(&excerpt->insn[excerpt->insn_count++],
 		    source->image, ring.ip[i % EXCERPT_INSNS],
