@@ -169,6 +169,9 @@ enum abi_counter {
 	/* value: what general-purpose counter 0 of a CPU starts from after a PEBS
 	   record, from now on; counter: ABI_RECORDS_PEBS | CPU */
 	ABI_COUNTER_RESET = 9,
+	/* It is about to be read: its value is what it has counted at a moment between this
+	   and ABI_COUNTER_READ. */
+	ABI_COUNTER_READS = 10,
 };
 
 /* In place of a pid: the branches of CPU n, in n; or its PEBS records, of format 0. */

@@ -123,6 +123,8 @@ struct verify_counter {
 	uint64_t no_room, lost, discarded;
 	uint64_t skidded; /* of ring 3, in ring 0 when the NMI came: no sample */
 	uint64_t differences;
+	/* The event ABI_COUNTER_READ, from 1, whose value .difference is of; 0: none */
+	uint64_t wrong_read;
 	char difference[VERIFY_TEXT_BYTES];
 };
 

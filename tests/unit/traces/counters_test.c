@@ -311,6 +311,86 @@ slices_of_a_process_are_compared(void **state)
 	}
 }
 
+/* Slices that end, and a reading of the register, while user space reads the value. */
+static void
+a_value_is_of_a_moment_of_its_reading(void **state)
+{
+	static const struct {
+		uint64_t value;
+		bool live; /* the driver reads the register */
+		const char *finding;
+	} rows[] = {
+		{ 12, false, NULL },
+		{ 17, false, NULL },
+		{ 21, false, NULL },
+		{ 0, false, "value 1 of it is 0, executed were 21 events" },
+		{ 16, false, "value 1 of it is 16, executed were 21 events" },
+		{ 24, true, NULL },
+		{ 21, true, "value 1 of it is 21, executed were 21 events" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start(&tape, PROCESS);
+		count(&tape, 12);
+		read_msr(&tape, VALUE, 12);
+		tell(&tape, ABI_COUNTER_READS, 0);
+		count(&tape, 5);
+		read_msr(&tape, VALUE, 5);
+		count(&tape, 4);
+		read_msr(&tape, VALUE, 4);
+		if (rows[i].live) {
+			write_msr(&tape, VALUE, 0);
+			write_msr(&tape, CONTROL, 1);
+			user_run(&tape, 0, 3);
+			read_msr(&tape, VALUE, 3);
+			write_msr(&tape, CONTROL, 0);
+		}
+		tell(&tape, ABI_COUNTER_READ, rows[i].value);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_true(result.match);
+		verify_result_free(&result);
+	}
+}
+
+/* One that was released; the next one has its ID, and counts from 0. */
+static void
+an_id_may_be_used_again(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape, PROCESS);
+	count(&tape, 12);
+	read_msr(&tape, VALUE, 12);
+	tell(&tape, ABI_COUNTER_READ, 12);
+	tell(&tape, ABI_COUNTER_STOPS, 0);
+	tell(&tape, ABI_COUNTER_ASKED, 0x100c0);
+	tell(&tape, ABI_COUNTER_TARGET, PID);
+	tell(&tape, ABI_COUNTER_STARTED, 0);
+	count(&tape, 5);
+	read_msr(&tape, VALUE, 5);
+	tell(&tape, ABI_COUNTER_READ, 5);
+	verdict(&tape, &result);
+	if (result.finding_count != 0)
+		fail_msg("%s", result.findings[0].text);
+	assert_int_equal(result.counter_count, 2);
+	assert_int_equal(result.counters[0].events, 12);
+	assert_int_equal(result.counters[1].events, 5);
+	assert_int_equal(result.counters[1].equal, 1);
+	verify_result_free(&result);
+}
+
 /* A process that was counted executes while its counter is off. */
 static void
 a_process_that_is_not_counted_is_found(void **state)
@@ -375,6 +455,56 @@ sample(struct tape *tape, enum wrong wrong)
 		    PID + (wrong == OTHER_PID), wrong != OTHER_RING);
 	}
 	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, wrong == NO_ROOM);
+}
+
+/* An overflow that is right, elsewhere than sample()'s; then the counter is off. */
+static void
+overflow(struct tape *tape)
+{
+	const unsigned at = 1 + PERIOD;
+
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 1, PERIOD);
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	user_run(tape, at, SKID);
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + at + SKID);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 2);
+	user_run(tape, at + SKID, 1);
+	write_msr(tape, CONTROL, 0);
+}
+
+/* The first sample is not in the log: a stop may discard it, and nothing else. */
+static void
+a_stop_may_discard_samples(void **state)
+{
+	(void)state;
+	for (unsigned stops = 0; stops < 2; stops++) {
+		struct verify_result result;
+		struct tape tape;
+
+		sample(&tape, NO_SAMPLE);
+		if (stops != 0) {
+			tell(&tape, ABI_COUNTER_STOPS, 0);
+			tell(&tape, ABI_COUNTER_STARTED, 0);
+		}
+		overflow(&tape);
+		put_sample(&tape, USER_CODE + 1 + PERIOD + SKID, PID, true);
+		if (stops == 0) {
+			assert_finding(&tape, "is not in the log");
+			continue;
+		}
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_int_equal(result.counters[0].matched, 1);
+		assert_int_equal(result.counters[0].discarded, 1);
+		verify_result_free(&result);
+	}
 }
 
 /* The NMI comes early, in a REP, or, if DONE, when one of the skid has retired. */
@@ -655,7 +785,10 @@ main(void)
 		cmocka_unit_test(a_value_is_what_was_executed),
 		cmocka_unit_test(a_counter_may_be_read_while_it_runs),
 		cmocka_unit_test(slices_of_a_process_are_compared),
+		cmocka_unit_test(a_value_is_of_a_moment_of_its_reading),
+		cmocka_unit_test(an_id_may_be_used_again),
 		cmocka_unit_test(a_process_that_is_not_counted_is_found),
+		cmocka_unit_test(a_stop_may_discard_samples),
 		cmocka_unit_test(rounds_of_a_rep_are_skid),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),

@@ -77,8 +77,11 @@ note_asked(struct counters *counters, uint64_t id, uint64_t select)
 	struct owned *owned;
 	struct verify_counter *row_of;
 
-	if (row == 0 || row > COUNTER_GENERAL || mode > 3 || profile == NULL ||
-	    counters_owned(counters, id) != NULL) {
+	/* The one that had the ID before was released. */
+	owned = counters_owned(counters, id);
+	if (owned != NULL)
+		owned->started = false;
+	if (row == 0 || row > COUNTER_GENERAL || mode > 3 || profile == NULL) {
 		verify_add_finding(
 		    counters->work, "counter %" PRIx64 ": not compared", id);
 		return;
@@ -121,6 +124,22 @@ note_asked(struct counters *counters, uint64_t id, uint64_t select)
 	take_counters(counters, counters->owned_count - 1);
 }
 
+/* VALUE is what OWNED had counted at a moment after the last thing that user space did. */
+static bool
+was_counted(const struct owned *owned, uint64_t value)
+{
+	uint64_t total = owned->total;
+
+	if (owned->read)
+		return value == owned->read_total;
+	for (size_t i = owned->slice_count; i > owned->slices_told; i--) {
+		if (value == total)
+			return true;
+		total -= owned->slices[i - 1].events;
+	}
+	return value == total;
+}
+
 /* User space got VALUE: what OWNED had counted when it was read. */
 static void
 note_value(struct counters *counters, struct owned *owned, uint64_t value)
@@ -134,11 +153,12 @@ note_value(struct counters *counters, struct owned *owned, uint64_t value)
 		total = counters->cpu[owned->cpu].use[owned->number].read_total;
 	if (result->unknown)
 		return;
-	/* A slice may have ended between the reading and its return. */
-	if (value == total || (owned->ended && value == owned->before)) {
+	if (owned->by_process ? was_counted(owned, value) : value == total) {
 		result->equal++;
 		return;
 	}
+	if (result->differences == 0)
+		result->wrong_read = counters->reads;
 	counters_tell(counters, owned,
 	    "value %" PRIu64 " of it is %" PRIu64 ", executed were %" PRIu64
 	    " events",
@@ -150,6 +170,7 @@ note_counter(struct counters *counters, const struct event *event)
 {
 	struct owned *owned = counters_owned(counters, event->a);
 
+	counters->reads += event->b == ABI_COUNTER_READ;
 	if (event->b == ABI_COUNTER_ASKED) {
 		note_asked(counters, event->a, event->c);
 		return;
@@ -180,6 +201,7 @@ note_counter(struct counters *counters, const struct event *event)
 	case ABI_COUNTER_STARTED:
 	case ABI_COUNTER_STOPS:
 		owned->started = event->b == ABI_COUNTER_STARTED;
+		owned->starts += owned->started;
 		break;
 	case ABI_COUNTER_READ:
 		note_value(counters, owned, event->c);
@@ -187,13 +209,16 @@ note_counter(struct counters *counters, const struct event *event)
 	case ABI_COUNTER_ASKED:
 	case ABI_COUNTER_NO_ROOM:
 	case ABI_COUNTER_RESET:
+	case ABI_COUNTER_READS:
 		break;
 	}
 	for (unsigned cpu = 0; cpu < BUNDLE_CPUS_MAX; cpu++)
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)
 			counters->cpu[cpu].use[i].read = false;
-	for (size_t i = 0; i < counters->owned_count; i++)
-		counters->owned[i].ended = false;
+	for (size_t i = 0; i < counters->owned_count; i++) {
+		counters->owned[i].slices_told = counters->owned[i].slice_count;
+		counters->owned[i].read = false;
+	}
 }
 
 /* Events whose place in the order of all CPUs counts. */

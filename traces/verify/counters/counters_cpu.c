@@ -341,7 +341,10 @@ counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
 	}
 }
 
-/* The NMI handler has written counter I, which has overflowed: it has taken its sample. */
+/*
+ * The NMI handler has written counter I, which has overflowed and has an owner: it has taken
+ * its sample.
+ */
 static void
 sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
@@ -357,6 +360,7 @@ sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 	own->use[i].due = own->due_count;
 	due = &own->dues[own->due_count++];
 	*due = (struct due){ .owner = own->use[i].owner,
+		.starts = counters->owned[own->use[i].owner].starts,
 		.overflow = own->use[i].overflowed_at,
 		.total = own->use[i].overflowed_total,
 		.rip = at->rip,
@@ -456,12 +460,19 @@ counters_note_write(
 		restart(counters, own, (unsigned)i);
 }
 
-/* A process's counter is read when it has been stopped: the slice ends. */
+/*
+ * A process's counter is read: if it has been stopped, the slice ends, else it is read
+ * for user space.
+ */
 static void
 end_slice(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
 	struct owned *owned = owner_of(counters, own, i);
 
+	if (own->unit.counter[i].running) {
+		owned->read = true;
+		owned->read_total = owned->total + own->use[i].events;
+	}
 	if (own->unit.counter[i].running || own->use[i].ended)
 		return;
 	own->use[i].ended = true;
@@ -471,9 +482,7 @@ end_slice(struct counters *counters, struct counters_cpu *own, unsigned i)
 	}
 	owned->slices[owned->slice_count++] = (struct slice){ own->use[i].pid,
 		own->use[i].events, false };
-	owned->before = owned->total;
 	owned->total += own->use[i].events;
-	owned->ended = true;
 }
 
 void

@@ -16,6 +16,7 @@
 /* An overflow for which the driver has taken a sample. */
 struct due {
 	size_t owner;
+	uint64_t starts;   /* of the owner, so far */
 	uint64_t overflow; /* instructions that had retired */
 	uint64_t rip;      /* where the NMI came */
 	uint64_t pid;      /* COUNTERS_NO_PID: not in the execution log */
@@ -42,14 +43,18 @@ struct owned {
 	unsigned number; /* of the CPU's counter */
 	unsigned cpu;    /* .by_process is false */
 	bool by_process, samples, descendants, started, user, os;
+	uint64_t starts; /* how often it was started */
 	enum counted counted;
 	size_t target_count, target_room;
 	uint64_t *targets; /* pids */
 	uint64_t total;    /* by CPU: events; by process: those of .slices */
-	uint64_t before;   /* .total before the last slice that ended ... */
-	bool ended;        /* ... after the last thing that user space did */
 	size_t slice_count, slice_room;
 	struct slice *slices;
+	/* At the last thing that user space did: slices that had ended.  Since then: it was
+	   read while it ran, with the events that it had when it was read last. */
+	size_t slices_told;
+	bool read;
+	uint64_t read_total;
 	size_t result; /* index of its struct verify_counter */
 };
 
@@ -135,6 +140,7 @@ struct counters {
 	struct user_threads threads;
 	size_t space_count, space_room;
 	struct space *spaces;
+	uint64_t reads;     /* events ABI_COUNTER_READ so far */
 	uint64_t log_bytes; /* that user space has read */
 	uint64_t no_room;   /* samples, as the driver says */
 	bool told_no_room;

@@ -64,7 +64,7 @@ counters_is_target(const struct owned *owned, uint64_t pid)
 struct owned *
 counters_owned(struct counters *counters, uint64_t id)
 {
-	for (size_t i = 0; i < counters->owned_count; i++)
+	for (size_t i = counters->owned_count; i-- != 0;)
 		if (counters->owned[i].id == id)
 			return &counters->owned[i];
 	return NULL;

@@ -54,13 +54,16 @@ first_difference(const struct pmclog_entry *entry,
 	return i;
 }
 
+/* The calls before the execution log begins are not known. */
 static bool
-is_chain(const struct pmclog_entry *entry, const struct call_chain *chain,
-    size_t skipped)
+is_chain(
+    const struct pmclog_entry *entry, const struct due *due, size_t skipped)
 {
-	size_t i = first_difference(entry, chain, skipped);
+	size_t i = first_difference(entry, &due->chain, skipped);
+	size_t most = due->pid == COUNTERS_NO_PID ? due->chain.count
+						  : TZ_ARRAY_LEN(due->chain.pc);
 
-	return i == entry->pc_count || i + skipped == TZ_ARRAY_LEN(chain->pc);
+	return i == entry->pc_count || i + skipped == most;
 }
 
 static void
@@ -77,8 +80,8 @@ compare_chain(struct counters *counters, const struct owned *owned,
 		result->chains_unknown++;
 		return;
 	}
-	if (is_chain(entry, &due->chain, 0) ||
-	    (due->chain.frameless && is_chain(entry, &due->chain, 1))) {
+	if (is_chain(entry, due, 0) ||
+	    (due->chain.frameless && is_chain(entry, due, 1))) {
 		result->chains++;
 		return;
 	}
@@ -91,6 +94,20 @@ compare_chain(struct counters *counters, const struct owned *owned,
 	counters_tell(counters, owned,
 	    "caller %zu of a sample at 0x%" PRIx64 " is %s, executed was %s", i,
 	    entry->pc[0], read, was);
+}
+
+/* Between A and B their counter was neither stopped nor released. */
+static bool
+is_same_run(const struct due *a, const struct due *b)
+{
+	return a->owner == b->owner && a->starts == b->starts;
+}
+
+/* What a CPU's ring still has when its counter is stopped is discarded by the driver. */
+static void
+discard(struct counters *counters, const struct due *due)
+{
+	counters_result(counters, &counters->owned[due->owner])->discarded++;
 }
 
 /* A due that the log passes over. */
@@ -148,8 +165,14 @@ take_sample(struct reading *reading, const struct pmclog_entry *entry)
 		    reading->samples, cpu, text);
 		return;
 	}
-	for (size_t i = reading->next[cpu]; i < at; i++)
-		pass(reading, cpu, &own->dues[i]);
+	for (size_t i = reading->next[cpu]; i < at; i++) {
+		struct due *due = &own->dues[i];
+
+		if (is_same_run(due, &own->dues[at]))
+			pass(reading, cpu, due);
+		else if (due->owner != COUNTERS_NO_OWNER)
+			discard(counters, due);
+	}
 	reading->next[cpu] = at + 1;
 	reading->seen[cpu] = reading->drops;
 	own->dues[at].read = true;
@@ -276,10 +299,7 @@ take_entry(struct reading *reading, const struct pmclog_entry *entry)
 	}
 }
 
-/*
- * After the last sample: what a CPU's ring still had when its counter was stopped is
- * discarded by the driver.
- */
+/* After the last sample. */
 static void
 finish(struct reading *reading, unsigned cpu)
 {
@@ -299,7 +319,7 @@ finish(struct reading *reading, unsigned cpu)
 		    reading->drops != reading->seen[cpu])
 			pass(reading, cpu, due);
 		else
-			counters_result(counters, owned)->discarded++;
+			discard(counters, due);
 	}
 }
 
@@ -343,7 +363,9 @@ counters_compare_log(struct counters *counters)
 	if (more < 0)
 		return tz_error(counters->work->err, TZ_EFORMAT,
 		    "pmclog0: byte %zu: no entry", at);
-	for (unsigned cpu = 0; cpu < counters->work->bundle->info.cpu_count;
+	/* Who does not ask for what found no room has not read the log to its end. */
+	for (unsigned cpu = 0; counters->told_no_room &&
+	     cpu < counters->work->bundle->info.cpu_count;
 	     cpu++)
 		finish(&reading, cpu);
 	judge_no_room(&reading);

@@ -5,19 +5,15 @@
  */
 #include <sys/pmclog.h>
 
-#include "emu/guest_abi.h"
-#include "harness/guest/user/user.h"
 #include "harness/kpi/freebsd8/log.h"
+#include "harness/kpi/freebsd8/user/counter.h"
 
-#define PMC_SYSCALL 210 /* the first number that FreeBSD keeps for modules */
 #define STACK_BYTES 16384
 #define LOG_BYTES   16384
 #define COUNTERS    8
 #define READS_MAX   16
 #define TYPES       32
 #define TEXT_BYTES  512
-#define SELECT_USR  (UINT64_C(1) << 16)
-#define SELECT_OS   (UINT64_C(1) << 17)
 
 static struct counter {
 	uint32_t id;
@@ -45,13 +41,6 @@ must(const char *what, int64_t result)
 {
 	if (result < 0)
 		user_fail(what, result);
-}
-
-/* For the bundle: what is asked of counter ID, and what it says. */
-static void
-tell(uint32_t id, enum abi_counter what, uint64_t value)
-{
-	must("telling the host", sys3(SYS_COUNTER, id, what, value));
 }
 
 static void
@@ -199,16 +188,6 @@ find_class(void)
 	user_fail("no class of counters", 0);
 }
 
-/* Event and rings of a counter, as IA32_PERFEVTSELx has them. */
-static uint64_t
-select_of(uint64_t event, uint32_t caps)
-{
-	uint32_t rings = caps & (PMC_CAP_USER | PMC_CAP_SYSTEM);
-
-	return event | (rings != PMC_CAP_SYSTEM ? SELECT_USR : 0) |
-	    (rings != PMC_CAP_USER ? SELECT_OS : 0);
-}
-
 static uint32_t
 flags_of(const char *args)
 {
@@ -246,11 +225,9 @@ allocate(const char *args, enum pmc_class class, uint64_t event, uint32_t cpu)
 	if (counter_count == COUNTERS)
 		user_fail("too many counters", COUNTERS);
 	counters[counter_count++].id = op.pm_pmcid;
-	tell(op.pm_pmcid, ABI_COUNTER_ASKED, select_of(event, op.pm_caps));
+	counter_tell_asked(op.pm_pmcid, event, op.pm_caps, op.pm_flags);
 	if (period != 0)
-		tell(op.pm_pmcid, ABI_COUNTER_PERIOD, period);
-	if ((op.pm_flags & PMC_F_DESCENDANTS) != 0)
-		tell(op.pm_pmcid, ABI_COUNTER_DESCENDANTS, 0);
+		counter_tell(op.pm_pmcid, ABI_COUNTER_PERIOD, period);
 }
 
 static void
@@ -266,10 +243,10 @@ start(uint32_t id, uint64_t target)
 		must("the period", pmc(PMC_OP_PMCSETCOUNT, &count));
 	if (by_process) {
 		must("attaching to the target", pmc(PMC_OP_PMCATTACH, &attach));
-		tell(id, ABI_COUNTER_TARGET, target);
+		counter_tell(id, ABI_COUNTER_TARGET, target);
 	}
 	must("starting a counter", pmc(PMC_OP_PMCSTART, &simple));
-	tell(id, ABI_COUNTER_STARTED, 0);
+	counter_tell(id, ABI_COUNTER_STARTED, 0);
 }
 
 static uint64_t
@@ -278,8 +255,9 @@ read_counter(const struct counter *counter)
 	struct pmc_op_pmcrw value = { .pm_flags = PMC_F_OLDVALUE,
 		.pm_pmcid = counter->id };
 
+	counter_tell(counter->id, ABI_COUNTER_READS, 0);
 	must("reading a counter", pmc(PMC_OP_PMCRW, &value));
-	tell(counter->id, ABI_COUNTER_READ, value.pm_value);
+	counter_tell(counter->id, ABI_COUNTER_READ, value.pm_value);
 	return value.pm_value;
 }
 
@@ -288,7 +266,7 @@ finish(const struct counter *counter)
 {
 	struct pmc_op_simple simple = { .pm_pmcid = counter->id };
 
-	tell(counter->id, ABI_COUNTER_STOPS, 0);
+	counter_tell(counter->id, ABI_COUNTER_STOPS, 0);
 	must("stopping a counter", pmc(PMC_OP_PMCSTOP, &simple));
 	if (period == 0)
 		user_printf("counter %x: %u events\n", (uint64_t)counter->id,
@@ -312,7 +290,8 @@ print_end(void)
 	struct pmc_op_getdriverstats stats;
 
 	must("the statistics", pmc(PMC_OP_GETDRIVERSTATS, &stats));
-	tell(0, ABI_COUNTER_NO_ROOM, (uint64_t)stats.pm_intr_bufferfull);
+	counter_tell(
+	    0, ABI_COUNTER_NO_ROOM, (uint64_t)stats.pm_intr_bufferfull);
 	user_printf(
 	    "log: %u exec, %u fork, %u exit, %u process exit, %u switch, "
 	    "%u map, %u unmap, %u drop\n",
