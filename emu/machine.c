@@ -294,7 +294,14 @@ machine_set_exec_log(
 	TZ_ASSERT(cpu < machine->config.cpu_count);
 	cpu_set_exec_log(machine->slot[cpu].cpu, exec_log);
 	if (exec_log != NULL && exec_log_allows_gaps(exec_log))
-		cpu_tell_monitors(machine->slot[cpu].cpu);
+		machine_tell_monitors(machine, cpu);
+}
+
+void
+machine_tell_monitors(struct machine *machine, unsigned cpu)
+{
+	TZ_ASSERT(cpu < machine->config.cpu_count);
+	cpu_tell_monitors(machine->slot[cpu].cpu);
 }
 
 void

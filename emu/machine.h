@@ -1,7 +1,7 @@
 /*
- * The machine: N logical CPUs with their local APICs and PT units over one RAM, run
- * in turns on one host thread, in an order that depends only on the guest.  Time is
- * virtual: every CPU counts its own cycles.
+ * The machine: N logical CPUs with their local APICs and PT units over one RAM, run in turns
+ * on one host thread, in an order that depends only on the guest.  Time is virtual: every CPU
+ * counts its own cycles.
  *
  * Not modelled: devices other than the local APIC and the host channel of
  * emu/guest_abi.h or a board; real mode; VMX, SMM, SGX, TSX.  Any guest access that is
@@ -27,12 +27,11 @@ struct unknowns;
 #define MACHINE_LOOK_CYCLES    200000
 
 /*
- * SMRAM, which firmware reserves for SMM above all RAM.  The guest can read its
- * range in IA32_SMRR_PHYSBASE and IA32_SMRR_PHYSMASK.  A guest access to it ends
- * the run, as at any address without memory; for a PT unit it is restricted memory
- * (SDM vol. 3, 33.2.7.4 "Restricted Memory Access").  Trace output to the local
- * APIC's page, which software must not use either, raises no error: the page is not
- * memory, so the output is lost.
+ * SMRAM, which firmware reserves for SMM above all RAM.  The guest can read its range in
+ * IA32_SMRR_PHYSBASE and IA32_SMRR_PHYSMASK.  A guest access to it ends the run, as at any
+ * address without memory; for a PT unit it is restricted memory (SDM vol. 3, 33.2.7.4
+ * "Restricted Memory Access").  Trace output to the local APIC's page, which software must
+ * not use either, raises no error: the page is not memory, so the output is lost.
  */
 #define MACHINE_SMRAM_PA    (UINT64_C(3) << 30)
 #define MACHINE_SMRAM_BYTES (UINT64_C(8) << 20)
@@ -66,9 +65,8 @@ struct machine_step {
 };
 
 /*
- * Any function may be NULL.  A function may call nothing of the machine except
- * functions that read it (machine_ram, _read, _rip, _rbp, _rsp, _pt, _translate) and
- * machine_pause().
+ * Any function may be NULL.  A function may call nothing of the machine except functions that
+ * read it (machine_ram, _read, _rip, _rbp, _rsp, _pt, _translate) and machine_pause().
  */
 struct machine_observer {
 	void *arg;
@@ -127,6 +125,8 @@ void machine_wrote_code(struct machine *machine);
 /* Records what CPU executes from here on; NULL ends the recording. */
 void machine_set_exec_log(
     struct machine *machine, unsigned cpu, struct exec_log *exec_log);
+/* Events MSR_WRITE with what the MSRs of CPU's counters and Debug Store are now. */
+void machine_tell_monitors(struct machine *machine, unsigned cpu);
 
 /*
  * Puts CPU 0 at ENTRY in the state that emu/guest_abi.h promises, and the

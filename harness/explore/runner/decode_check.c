@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "emu/base/exec_log.h"
+#include "emu/guest_abi.h"
 #include "harness/explore/runner/runner.h"
 #include "harness/host/folder/scratch.h"
 #include "harness/load/boot.h"
@@ -13,8 +14,14 @@
 #include "traces/bundle/bundle_write.h"
 #include "traces/verify/verify.h"
 
+#define READS_MAX 64
+
 struct decode_check {
 	struct runner *runner;
+	/* The driver's last instruction on each CPU, if the run is stepped; where it was when
+	   user space had read a counter, for each time; and the driver's log. */
+	uint64_t last[MACHINE_CPUS_MAX], read_at[READS_MAX], log_at;
+	unsigned read_count;
 	struct bundle_writer *writer;
 	struct record *record;
 	struct machine_observer observer;
@@ -29,6 +36,11 @@ on_event(void *arg, const struct event *event)
 {
 	struct decode_check *check = arg;
 
+	if (event->kind == EVENT_COUNTER && event->b == ABI_COUNTER_READ &&
+	    check->read_count < READS_MAX)
+		check->read_at[check->read_count++] = check->last[event->cpu];
+	if (event->kind == EVENT_LOG_READ)
+		check->log_at = check->last[event->cpu];
 	check->observer.event(check->observer.arg, event);
 	if (check->also.event != NULL)
 		check->also.event(check->also.arg, event);
@@ -39,6 +51,8 @@ on_step(void *arg, const struct machine_step *step)
 {
 	struct decode_check *check = arg;
 
+	if (runner_in_driver(check->runner, step->rip))
+		check->last[step->cpu] = step->rip;
 	if (check->also.step != NULL)
 		check->also.step(check->also.arg, step);
 }
@@ -150,6 +164,31 @@ add_records(struct runner *runner, struct outcome *outcome,
 	outcome_add(runner, outcome, &violation);
 }
 
+/* A performance counter: what user space read of it, and whether it was on. */
+static void
+add_counter(const struct decode_check *check, struct outcome *outcome,
+    const struct verify_counter *counter)
+{
+	struct check_violation violation = { .id = CHECK_DECODED,
+		.step = CHECK_NO_STEP,
+		.stream = CHECK_NO_STREAM };
+	uint64_t at = check->log_at;
+
+	if (counter->differences == 0 || decode_check_differs(outcome))
+		return;
+	if (counter->wrong_read != 0)
+		at = counter->wrong_read <= check->read_count
+		    ? check->read_at[counter->wrong_read - 1]
+		    : 0;
+	violation.blame = (struct check_site){ at, at };
+	snprintf(violation.object, sizeof(violation.object), "%s",
+	    counter->wrong_read != 0 ? "value of a counter"
+				     : "log of counters");
+	snprintf(violation.text, sizeof(violation.text), "%.*s",
+	    (int)sizeof(violation.text) - 1, counter->difference);
+	outcome_add(check->runner, outcome, &violation);
+}
+
 /* Reads the bundle back and compares it. */
 static bool
 compare(struct decode_check *check, struct outcome *outcome)
@@ -177,6 +216,8 @@ compare(struct decode_check *check, struct outcome *outcome)
 			    check->runner, outcome, &result.streams[i]);
 		for (size_t i = 0; i < result.record_count; i++)
 			add_records(check->runner, outcome, &result.records[i]);
+		for (size_t i = 0; i < result.counter_count; i++)
+			add_counter(check, outcome, &result.counters[i]);
 		verify_result_free(&result);
 	}
 	bundle_close(bundle);
@@ -197,6 +238,8 @@ decode_check_begin(struct runner *runner,
 		check->also = *observer;
 	check->recorded = begin_recording(check);
 	runner_observe(runner, check->recorded ? &both : observer, stepping);
+	for (unsigned i = 0; check->recorded && i < runner_cpus(runner); i++)
+		machine_tell_monitors(runner_machine(runner), i);
 	return check;
 }
 

@@ -7,9 +7,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <xxhash.h>
+
 #include "harness/explore/parts/campaign_entry.h"
 #include "harness/explore/parts/campaign_part.h"
 #include "harness/explore/runner/array.h"
+#include "harness/explore/runner/decode_check.h"
 #include "harness/explore/search/life_values.h"
 #include "harness/explore/search/processors.h"
 
@@ -21,7 +24,8 @@
 #define LIVES_MAX   8
 #define LONG_RANK \
  1200 /* runs of the exhaustive part; then random ones are mixed in */
-#define COMPLETE_RUNS 2 /* runs of a sequence completed to a life cycle */
+#define COMPLETE_RUNS 2  /* runs of a sequence completed to a life cycle */
+#define DECODE_EVERY  16 /* one of this many sequences is decoded */
 
 /*
  * Sequences are given up if at least ENDLESS_MIN reach their limit (seconds each), and
@@ -93,6 +97,29 @@ reach_of(const struct corpus *corpus, size_t index)
 	return &corpus->round.shared->reach[index - corpus->round.begin];
 }
 
+/* Decodes item INDEX if it is in the sample. */
+static void
+decode_sample(struct corpus *corpus, size_t index, struct stats *stats)
+{
+	const struct trial_options options = { .bare = true };
+	const struct rank rank = { corpus->area, (uint32_t)index, 0 };
+	const struct schedule none = { .count = 0 };
+	struct outcome outcome;
+	struct trial place;
+	struct tz_error err;
+
+	if (XXH3_64bits(&rank.first, sizeof(rank.first)) % DECODE_EVERY != 0 ||
+	    campaign_entry_open(corpus->campaign, &corpus->items->at[index],
+		options, &place, &err) != 0)
+		return;
+	if (trial_run_decoded(&place, &none, NULL, STEPPING_NONE, &outcome)) {
+		stats->area[corpus->area].decoded += !outcome.untraced;
+		if (decode_check_differs(&outcome))
+			stats_add(stats, rank, &none, &outcome, NULL);
+	}
+	trial_close(&place);
+}
+
 /*
  * Runs one item in the default schedule.  Every shard runs all items, because the next
  * ones depend on what each has reached; but it counts only its own.
@@ -123,6 +150,9 @@ run_item(struct corpus *corpus, size_t index, struct stats *stats)
 		stats_count(stats, corpus->area, &outcome, &nothing);
 	}
 	stats_add(stats, rank, &none, &outcome, NULL);
+	if (outcome.end == MACHINE_EXIT &&
+	    campaign_part_is_own(corpus->campaign, index))
+		decode_sample(corpus, index, stats);
 }
 
 static void

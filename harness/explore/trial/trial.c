@@ -591,9 +591,11 @@ trial_run_decoded(struct trial *trial, const struct schedule *schedule,
     const struct runner_observer *observer, enum machine_stepping stepping,
     struct outcome *outcome)
 {
-	struct decode_check *check = decode_check_begin(
-	    trial->runner, observer, stepping);
+	struct decode_check *check;
 
+	/* The recording says how the run begins. */
+	runner_restore(trial->runner, trial->begin);
+	check = decode_check_begin(trial->runner, observer, stepping);
 	if (check == NULL)
 		return false;
 	trial_run(trial, schedule, outcome);
