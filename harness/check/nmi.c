@@ -57,12 +57,22 @@ nmi_deviation(struct check *check, const struct event *event)
 		    check, event->cpu, (enum deviation_kind)event->a);
 }
 
-/* A PMI that is masked in the LVT entry causes no NMI. */
+/*
+ * A PMI that is masked in the LVT entry causes no NMI.  The entry's region is full again: the
+ * buffer has gone round, and what the handler of the first PMI sees is the same as without it.
+ */
 void
 nmi_pmi(struct check *check, const struct event *event)
 {
+	struct check_nmi *nmi = &check->core.cpu[event->cpu].nmi;
+	uint8_t stream = check->core.cpu[event->cpu].stream;
+	bool unserved = ((nmi->pending | nmi->serving) & NMI_CAUSE_PMI) != 0;
+
+	if (unserved && nmi->entry == event->a && stream != CHECK_NO_STREAM)
+		stream_blur(check, stream, REASON_ROUNDS);
+	nmi->entry = (uint16_t)event->a;
 	if (event->b == 0)
-		check->core.cpu[event->cpu].nmi.pending |= NMI_CAUSE_PMI;
+		nmi->pending |= NMI_CAUSE_PMI;
 }
 
 /* Overflows of counters: whether the LVT entry was masked is not told. */

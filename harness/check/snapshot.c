@@ -178,6 +178,8 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 							     : 0)
 		    << 16 |
 		(uint64_t)nmi->pending << 8 | nmi->serving);
+	if ((nmi->pending | nmi->serving) & NMI_CAUSE_PMI)
+		hash = mix_word(hash, nmi->entry);
 	if (cpu->loss.stopped || cpu->loss.failed)
 		hash = mix_word(hash, cpu->loss.stream);
 	hash = mix_word(hash, nmi->due);

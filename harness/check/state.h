@@ -88,7 +88,7 @@ struct check_stream {
 	bool current; /* the last stream mapped with this key */
 	bool fresh;   /* nothing was written in this session */
 	bool unsure;  /* the unit stopped by itself: losses are not counted */
-	bool blurred; /* too many segments: no longer judged */
+	bool blurred; /* no longer judged: stream_blur() */
 	bool missing; /* user space collected after bytes were overwritten */
 	bool asked;   /* user space ran since tracing was turned off */
 	bool drained;
@@ -165,6 +165,7 @@ enum check_nmi_cause {
 /* nmi.c: the causes of the next NMI and of the one in service. */
 struct check_nmi {
 	uint8_t pending, serving;
+	uint16_t entry; /* of the last ToPA PMI, in its table */
 	bool serving_bit; /* GLOBAL_STATUS[55] was set when it was delivered ... */
 	uint64_t due; /* ... and these bits of what is enabled and interrupts */
 };
