@@ -82,6 +82,8 @@ struct check_config {
 	 * has collected without requesting the position, bytes after the last record
 	 * are not missed. */
 	bool positions;
+	/* The program may also end with this exit code, if it is not 0. */
+	unsigned exit_code;
 	/* What registers have to be when tracing has stopped, and when the driver is
 	 * unloaded. */
 	struct check_expect leaves[CHECK_EXPECT_MAX];

@@ -423,6 +423,17 @@ check_without(struct compiler *compiler)
 	return 0;
 }
 
+static int
+check_exit_code(struct compiler *compiler)
+{
+	uint32_t code = compiler->manifest->schema->exit_code;
+
+	compile_at(compiler, "exit_code");
+	return code <= 255 ? 0
+			   : compile_error(compiler,
+				 "exit code %u: 1 to 255 are possible", code);
+}
+
 int
 manifest_compile(struct manifest *manifest, const char *path, const char *text,
     size_t text_bytes, struct tz_error *err)
@@ -466,6 +477,8 @@ manifest_compile(struct manifest *manifest, const char *path, const char *text,
 		error = check_lives(&compiler);
 	if (error == 0)
 		error = check_without(&compiler);
+	if (error == 0)
+		error = check_exit_code(&compiler);
 	if (error == 0)
 		error = check_calls(&compiler);
 	return error;

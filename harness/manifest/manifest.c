@@ -189,6 +189,12 @@ manifest_is_hybrid(const struct manifest *manifest)
 	return manifest->schema->hybrid;
 }
 
+unsigned
+manifest_exit_code(const struct manifest *manifest)
+{
+	return manifest->schema->exit_code;
+}
+
 bool
 manifest_is_atomic(const struct manifest *manifest)
 {

@@ -108,10 +108,10 @@ const char *manifest_run_word(const struct manifest *manifest, size_t index);
 
 /* True if the driver supports CPUs with different features. */
 bool manifest_is_hybrid(const struct manifest *manifest);
-
+/* With which the program may end besides 0: a signal of the driver's, plus 128; 0: none. */
+unsigned manifest_exit_code(const struct manifest *manifest);
 /* True if an operation that fails leaves the data that it was handed as they were. */
 bool manifest_is_atomic(const struct manifest *manifest);
-
 /* What registers have to be when tracing has stopped; returns the number of rows. */
 size_t manifest_leaves(const struct manifest *manifest,
     struct check_expect expect[CHECK_EXPECT_MAX]);

@@ -292,6 +292,7 @@ static const cyaml_schema_field_t top_fields[] = {
 	FLAG(hybrid, schema),
 	FLAG(no_trace, schema),
 	FLAG(atomic, schema),
+	NUMBER(exit_code, schema, CYAML_FLAG_OPTIONAL),
 	LIST(instances, schema, CYAML_FLAG_OPTIONAL, &text_entry, 1,
 	    SCHEMA_INSTANCES_MAX),
 	LIST(initial, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
@@ -548,6 +549,8 @@ adopt(struct schema *schema, struct schema *base)
 	schema->hybrid |= base->hybrid;
 	schema->no_trace |= base->no_trace;
 	schema->atomic |= base->atomic;
+	if (schema->exit_code == 0)
+		schema->exit_code = base->exit_code;
 	return adopt_scenarios(schema, base);
 }
 

@@ -149,6 +149,7 @@ struct schema {
 	    parts_count, modes_count, instances_count, initial_count,
 	    traced_count, prefixes_count, without_count, lives_count;
 	bool hybrid, no_trace, atomic;
+	uint32_t exit_code;
 	char **include, **defines, **cflags; /* harness/flags.h */
 	uint32_t include_count, defines_count, cflags_count;
 	struct schema_default *defaults;

@@ -158,6 +158,7 @@ make_check(struct runner *runner, struct tz_error *err)
 		.ram_bytes = RUNNER_RAM_BYTES,
 		.positions = manifest_has_positions(
 		    runner->build_cache->manifest),
+		.exit_code = manifest_exit_code(runner->build_cache->manifest),
 		.enabled = check_all(),
 	};
 	int error;

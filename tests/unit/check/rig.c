@@ -143,6 +143,7 @@ rig_create(bool positions)
 {
 	struct check_config config = {
 		.positions = positions,
+		.exit_code = RIG_EXIT_CODE,
 		.reads = { NULL, rig_translate, rig_rip, rig_read_pt, rig_word,
 		    rig_pt_error },
 		.cpu_count = 2,

@@ -115,6 +115,9 @@ struct rig_step {
 #define ENTRY(index, entry) \
  EV(TOPA_ENTRY, RIG_TABLE + 8 * (index), entry, index)
 
+/* With which the program may end besides 0. */
+#define RIG_EXIT_CODE 138
+
 /* POSITIONS: user space can ask for a buffer's position, too. */
 struct check *rig_create(bool positions);
 /* Both end at RIG_NONE. */

@@ -874,6 +874,8 @@ static const struct run end_runs[] = {
 	{ "unmodelled", CHECK_UNMODELLED,
 	    { DO(ENDS, MACHINE_UNMODELLED, 0, 0) } },
 	{ "an exit code", CHECK_EXIT_CODE, { DO(ENDS, MACHINE_EXIT, 3, 0) } },
+	{ "the exit code of the driver's signal", GOOD,
+	    { DO(ENDS, MACHINE_EXIT, RIG_EXIT_CODE, 0) } },
 };
 
 static bool row_seen[CHECK_COUNT];

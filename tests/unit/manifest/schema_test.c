@@ -198,6 +198,8 @@ static const struct {
 	    ":4:11: \"set.2\": one of its values is invalid" },
 	{ "owner: o", "owner: o\nwithout: [pmi-lost, none]",
 	    ":4:21: \"none\": no such check" },
+	{ "owner: o", "owner: o\nexit_code: 256",
+	    "exit code 256: 1 to 255 are possible" },
 	{ "\nos: ", "\ncalls: [{name: x, is: lock}]\nos: ",
 	    ":2:9: \"x\": a lock needs \"ends\", the call that unlocks" },
 	{ "\nos: ", "\ncalls: [{name: x, is: sync, ends: y}]\nos: ",
