@@ -31,14 +31,14 @@ void trace_retire(struct trace *trace);
 void trace_free(struct trace *trace);
 
 /* Does nothing if it was done since the last trace_reset().  EINVAL: these CPUs cannot have
- * the context's configuration, or there is none.  May be called off. */
+ * the context's configuration, or there is none.  Interrupts may be off. */
 int trace_configure(struct trace *trace, struct hwt_context *ctx);
 bool trace_is_configured(const struct trace *trace);
 void trace_reset(struct trace *trace);
 
-/* Off: this CPU traces into it; nothing if it traces already. */
+/* With interrupts off: this CPU traces into it; nothing if it traces already. */
 void trace_enter(struct trace *trace);
-/* Off: this CPU does not trace for CTX. */
+/* With interrupts off: this CPU does not trace for CTX. */
 void trace_leave(struct hwt_context *ctx);
 
 /* Where sleeping is allowed: the position of the next byte, now. */

@@ -3,8 +3,6 @@
 #include "emu/base/rtit.h"
 #include "emu/pt/packet/nonbranch.h"
 
-#include <stdlib.h>
-
 /* A PSB comes within the line that begins where PacketByteCnt was checked. */
 #define UNIT_DRIVER_HOLD_BYTES 64
 /* Where PSB+ waits for room in the internal buffer, it comes later, by this at most. */

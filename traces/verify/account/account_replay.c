@@ -218,8 +218,11 @@ account_name(struct account_work *work, const struct event *event, size_t at)
 		account_no_memory(work);
 }
 
-/* The driver reports a loss of unknown size, and the reader goes on behind it: any of what was written until now.  An
- * interval that nobody has read is perhaps another stream's, which then is not asked. */
+/*
+ * The driver reports a loss of unknown size, and the reader goes on behind it: any of what
+ * was written until now.  An interval that nobody has read is perhaps another stream's,
+ * which then is not asked.
+ */
 static void
 account_claim_any(struct account_work *work, struct account_stream *stream)
 {

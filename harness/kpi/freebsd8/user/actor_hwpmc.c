@@ -1,7 +1,7 @@
 /*
- * The calls of hwpmc(4) as a script has them: as they are, but the host is told what is asked
- * of counters and what they say.  After two calls at once it is told nothing more, because
- * what they did to each other is not known.
+ * Makes the calls of hwpmc(4) that a script has, and tells the host what it asks of counters
+ * and what they say.  Once two calls have overlapped it tells nothing more, because nobody
+ * knows their effect on each other.
  */
 #include "harness/guest/user/actor.h"
 #include "harness/kpi/freebsd8/log.h"
