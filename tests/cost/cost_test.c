@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "emu/cpu/cost/run.h"
 #include "emu/profile/profile.h"
 #include "harness/cost/code.h"
 #include "harness/cost/compare.h"
@@ -19,6 +20,7 @@
 #define BLOCKS      400
 #define INSNS       24
 #define PORT_ROUNDS 2000
+#define PIECE       90
 
 static const struct profile_cost *
 model_of(const char *profile)
@@ -190,6 +192,146 @@ a_sum_can_be_continued(void **state)
 			cost_sum_add(&rest, &insn[i]);
 		assert_true(cost_sum_units(&rest) == cost_sum_units(&whole));
 	}
+}
+
+/* Instructions one after the other, as they are executed. */
+struct piece {
+	struct cost_insn insn[PIECE];
+	uint64_t va[PIECE];
+};
+
+static bool
+is_run_of_its_own(const struct cost_insn *insn)
+{
+	return insn->serial != 0 || insn->facts.class == INSN_REP;
+}
+
+/* Now and then a far one follows, as after an event; every page ends a run. */
+static void
+random_piece(
+    const struct profile_cost *model, uint64_t *seed, struct piece *piece)
+{
+	uint64_t va = UINT64_C(0xffffffff80200fc0);
+
+	for (unsigned i = 0; i < PIECE; i++) {
+		random_insn(model, seed, &piece->insn[i]);
+		/* So that there are long runs, too. */
+		while (draw(seed, 32) != 0 &&
+		    (insn_is_transfer(piece->insn[i].facts.class) ||
+			is_run_of_its_own(&piece->insn[i])))
+			random_insn(model, seed, &piece->insn[i]);
+		if (draw(seed, 90) == 0)
+			va += 64;
+		piece->va[i] = va;
+		va += piece->insn[i].facts.length;
+	}
+}
+
+/* True if the instruction I of PIECE is in the run that begins with BEGIN. */
+static bool
+is_in_run(const struct piece *piece, unsigned begin, unsigned i)
+{
+	const struct cost_insn *before = &piece->insn[i - 1];
+
+	return i < PIECE && i - begin < 64 && !is_run_of_its_own(before) &&
+	    !is_run_of_its_own(&piece->insn[i]) &&
+	    !insn_is_transfer(before->facts.class) &&
+	    piece->va[i] == piece->va[i - 1] + before->facts.length &&
+	    piece->va[i] >> 12 == piece->va[begin] >> 12;
+}
+
+/* The first COUNT instructions: each run priced as a block. */
+static uint64_t
+price_piece(
+    const struct profile_cost *model, const struct piece *piece, unsigned count)
+{
+	uint64_t units = 0;
+	unsigned begin = 0, end;
+
+	for (; begin < count; begin = end) {
+		struct cost_result result;
+
+		end = begin + 1;
+		while (end < count && is_in_run(piece, begin, end))
+			end++;
+		cost_run(model, &piece->insn[begin], end - begin, &result);
+		units += result.units;
+	}
+	return units;
+}
+
+/* Asked after every instruction or only here and there, the time is the same. */
+static void
+a_run_is_the_same_however_it_is_cut(void **state)
+{
+	const struct profile_cost *model = model_of("icelake");
+	uint64_t seed = 6;
+	unsigned longest = 0;
+
+	(void)state;
+	for (unsigned round = 0; round < BLOCKS; round++) {
+		struct cost_run every, some;
+		uint64_t units = 0, others = 0;
+		struct piece piece;
+
+		random_piece(model, &seed, &piece);
+		cost_run_begin(&every, model);
+		cost_run_begin(&some, model);
+		for (unsigned i = 0; i < PIECE; i++) {
+			units += cost_run_add(
+			    &every, &piece.insn[i], piece.va[i]);
+			units += cost_run_charge(&every);
+			others += cost_run_add(
+			    &some, &piece.insn[i], piece.va[i]);
+			longest = every.count > longest ? every.count : longest;
+			if (draw(&seed, 20) != 0)
+				continue;
+			others += cost_run_charge(&some);
+			assert_true(units == others);
+			assert_true(units == price_piece(model, &piece, i + 1));
+		}
+		assert_true(units == others + cost_run_charge(&some));
+	}
+	assert_int_equal(longest, 64);
+}
+
+/* What a loop takes beyond its instructions is its chain's. */
+static void
+a_run_that_follows_itself_waits_for_its_chain(void **state)
+{
+	/* imul rax, rax; add rbx, rcx; jmp: to itself or not, the cost is the same. */
+	static const char hex[] = "48 0f af c0 48 01 cb eb f7";
+	const struct profile_cost *model = model_of("skylake");
+	struct cost_insn insn[INSNS];
+	struct cost_run run;
+	size_t count = assemble(model, hex, insn);
+
+	(void)state;
+	cost_run_begin(&run, model);
+	for (size_t i = 0, va = 0x1000; i < count; va += insn[i++].facts.length)
+		assert_int_equal(cost_run_add(&run, &insn[i], va), 0);
+	assert_int_equal(cost_run_charge(&run), COST_UNITS);
+	assert_int_equal(cost_run_charge(&run), 0);
+	assert_int_equal(cost_run_repeat(&run, insn, count), 2 * COST_UNITS);
+	assert_true(run.over && run.begin == 0x1000 && run.next == 0x1009);
+	assert_false(cost_run_goes_on(&run, 0x1009));
+}
+
+static void
+an_unknown_instruction_takes_a_cycle(void **state)
+{
+	/* vaddps zmm0 {k1}, zmm1, zmm2 */
+	static const uint8_t bytes[] = { 0x62, 0xf1, 0x74, 0x49, 0x58, 0xc2 };
+	const struct profile_cost *model = model_of("skylake");
+	struct cost_insn insn;
+	struct cost_run run;
+
+	(void)state;
+	assert_true(cost_insn(model, bytes, sizeof(bytes), 0, &insn));
+	assert_null(insn.uops);
+	cost_run_begin(&run, model);
+	assert_int_equal(cost_run_add(&run, &insn, 0x1000), 0);
+	assert_true(cost_run_charge(&run) >= COST_UNITS);
 }
 
 /* True if the micro-operations fit into CYCLES of 1/60 cycle, by trying flows. */
@@ -397,6 +539,9 @@ main(void)
 		cmocka_unit_test(prefix_costs_never_fall),
 		cmocka_unit_test(prefix_costs_do_not_depend_on_what_follows),
 		cmocka_unit_test(a_sum_can_be_continued),
+		cmocka_unit_test(a_run_is_the_same_however_it_is_cut),
+		cmocka_unit_test(a_run_that_follows_itself_waits_for_its_chain),
+		cmocka_unit_test(an_unknown_instruction_takes_a_cycle),
 		cmocka_unit_test(the_ports_bound_is_exact),
 		cmocka_unit_test(rules_give_their_figures),
 		cmocka_unit_test(compare_and_branch_fuse),

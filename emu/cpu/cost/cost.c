@@ -48,14 +48,36 @@ is_form(const char *form, const char *name)
 	return strncmp(form, name, length) == 0 && form[length] == ' ';
 }
 
-static unsigned
-find_serial(const struct insn_facts *facts)
+/* String instructions with REP. */
+static const struct repeated {
+	const char *form;
+	unsigned cycles, units;
+} repeated[] = {
+#define REPEATED(mnemonic, cycles, units, source) \
+ { "rep " mnemonic, cycles, units },
+#include "emu/cpu/cost/repeated.def"
+#undef REPEATED
+};
+
+/* What tables of mnemonics say of INSN. */
+static void
+find_serial(struct cost_insn *insn)
 {
+	const char *form = insn->facts.form;
+
+	insn->serial = insn->iteration = 0;
 	for (size_t i = 0; i < TZ_ARRAY_LEN(fixed); i++) {
-		if (is_form(facts->form, fixed[i].form))
-			return fixed[i].cycles;
+		if (is_form(form, fixed[i].form))
+			insn->serial = fixed[i].cycles;
 	}
-	return 0;
+	if (insn->facts.class != INSN_REP)
+		return;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(repeated); i++) {
+		if (is_form(form, repeated[i].form)) {
+			insn->serial = repeated[i].cycles;
+			insn->iteration = repeated[i].units;
+		}
+	}
 }
 
 static unsigned
@@ -119,7 +141,7 @@ cost_insn(const struct profile_cost *model, const uint8_t *bytes, size_t count,
 
 	if (!insn_facts(bytes, count, va, &insn->facts))
 		return false;
-	insn->serial = find_serial(facts);
+	find_serial(insn);
 	insn->uops = is_renamed(facts) || insn->serial > 0
 	    ? &no_uops
 	    : uop_find(facts->form, model->column);

@@ -25,7 +25,9 @@ struct cost_insn {
 	struct insn_facts facts;
 	const struct uop_class *uops; /* NULL: not known: see .facts.form */
 	unsigned fused;               /* slots at issue */
-	unsigned serial; /* cycles in which nothing else executes: fixed.def */
+	unsigned serial; /* cycles in which nothing else executes */
+	/* Units of an iteration of a string instruction with REP. */
+	unsigned iteration;
 };
 
 /*
