@@ -24,7 +24,7 @@ send_to(struct machine *machine, unsigned from, unsigned to, uint8_t mode,
 	struct event event = {
 		.kind = EVENT_IPI,
 		.cpu = (uint16_t)from,
-		.insns = cpu_insns(source) + (due - cpu_cycles(source)),
+		.insns = cpu_access_insns(source),
 		.cycles = due,
 		.a = to,
 		.b = (uint64_t)mode << 8 | vector,

@@ -346,6 +346,7 @@ machine_counters(const struct machine *machine, unsigned cpu,
 		.nmis = cpu_nmi_count(from),
 		.trace_on = cpu_trace_on(from),
 		.kernel_insns = cpu_kernel_insns(from),
+		.unknown_cost = cpu_unknown_cost(from),
 	};
 }
 

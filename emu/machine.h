@@ -231,10 +231,7 @@ bool machine_is_timed(const struct machine *machine);
 size_t machine_receive(
     struct machine *machine, const uint8_t *bytes, size_t count);
 
-/*
- * With a board: the accesses that nothing models (emu/board/unknown.h), since
- * machine_boot().
- */
+/* With a board: the accesses that nothing models, since machine_boot(). */
 const struct unknowns *machine_unknowns(const struct machine *machine);
 
 /* Counters of one CPU. */
@@ -247,6 +244,9 @@ struct machine_counters {
 	bool trace_on;        /* TraceEn now */
 	/* Retired since it last left ring 3 or halted; 0: it is in ring 3. */
 	uint64_t kernel_insns;
+	/* The first instruction that the cost model does not know, as its form; NULL:
+	 * none was met. */
+	const char *unknown_cost;
 };
 void machine_counters(const struct machine *machine, unsigned cpu,
     struct machine_counters *counters);

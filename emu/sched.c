@@ -1,6 +1,9 @@
 /* The default schedule of the CPUs, and the main loop. */
 #include "emu/machine_state.h"
 
+/* With the cost model: no processor retires more. */
+#define INSNS_A_CYCLE_MAX 16
+
 uint64_t
 machine_ready_time(struct machine *machine, unsigned id)
 {
@@ -131,6 +134,8 @@ run_turn(struct machine *machine, uint64_t insns_left)
 	turn->broken = false;
 	if (slot->parked)
 		return true;
+	if (cpu_set_has_cost(&machine->cpu_set))
+		insns_left = insns_left / INSNS_A_CYCLE_MAX + 1;
 	stop = cpu_cycles(slot->cpu) + (insns_left < look ? insns_left : look);
 	end = cpu_run(slot->cpu, stop < turn->limit ? stop : turn->limit);
 	turn->broken = end == CPU_STOPPED ||

@@ -1,7 +1,11 @@
 /*
  * The clocks of a CPU: the core clock, by which everything is scheduled, and the
  * TSC and the crystal clock, which are computed from it exactly.  All of them begin
- * at 0.
+ * at 0.  The core clock is the cost of what has retired, a cycle an instruction or that
+ * of emu/cpu/cost/run.h, and the cycles that passed without an instruction.
+ *
+ * A block that begins a run of the cost model is priced once.  One that continues a run
+ * is priced anew at each exit: its cost depends on the code before it.
  *
  * Model choices: the core clock runs at one ratio to the TSC, that of the CBR
  * values, and does not stop while the CPU is halted: HLT is C1, and by SDM vol. 3,
@@ -9,13 +13,252 @@
  */
 #include "emu/cpu/state.h"
 
+#include <string.h>
+
+#include <xxhash.h>
+
 #define EDGE_BYTES 32
 #define CYC_BYTES  8
+#define LIMIT_MAX  (UINT64_C(1) << 50)
 
 uint64_t
 cpu_cycles(const struct cpu *cpu)
 {
-	return cpu_count_insns(cpu) + cpu->time.idle_cycles;
+	return cpu_count_units(cpu) / COST_UNITS + cpu->clock.idle_cycles;
+}
+
+/* True if each instruction takes one cycle. */
+static bool
+is_plain(const struct cpu *cpu)
+{
+	return !cpu->config.profile->cost;
+}
+
+/* Adds the instruction at VA to RUN.  Returns the units that it completes. */
+static uint64_t
+price_insn(struct cpu *cpu, struct cost_run *run, const uint8_t *bytes,
+    size_t count, uint64_t va)
+{
+	const struct cost_insn *insn = cost_cache_insn(
+	    cpu->clock.known, bytes, count, va);
+
+	if (insn == NULL)
+		return COST_UNITS;
+	if (insn->uops == NULL && cpu->clock.unknown_form[0] == '\0')
+		memcpy(cpu->clock.unknown_form, insn->facts.form,
+		    sizeof(cpu->clock.unknown_form));
+	return cost_run_add(run, insn, va);
+}
+
+/* Adds the first COUNT instructions of BLOCK to RUN.  Returns what is to be charged. */
+static uint64_t
+price_block(struct cpu *cpu, const struct block *block, unsigned count,
+    struct cost_run *run)
+{
+	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
+	const struct block_insn *last = &block->insn[count - 1];
+	uint64_t units = 0;
+
+	/* Its page is gone. */
+	if (!walk_read(&cpu->space, (struct gva){ block->va }, bytes,
+		(size_t)last->at + last->length, NULL))
+		return (uint64_t)count * COST_UNITS;
+	for (unsigned i = 0; i < count; i++) {
+		const struct block_insn *insn = &block->insn[i];
+
+		units += price_insn(cpu, run, bytes + insn->at, insn->length,
+		    block->va + insn->at);
+	}
+	return units + cost_run_charge(run);
+}
+
+/* The code of a run, which is within a page but for its last instruction. */
+struct run_code {
+	struct cost_insn insn[COST_RUN_MAX];
+	size_t count;
+};
+
+static bool
+read_run(struct cpu *cpu, const struct cost_run *run, struct run_code *code)
+{
+	uint8_t bytes[COST_RUN_MAX * INSN_BYTES_MAX];
+	size_t count = (size_t)(run->next - run->begin), at = 0;
+
+	code->count = 0;
+	if (count > sizeof(bytes) ||
+	    !walk_read(
+		&cpu->space, (struct gva){ run->begin }, bytes, count, NULL))
+		return false;
+	while (at < count && code->count < COST_RUN_MAX) {
+		const struct cost_insn *insn = cost_cache_insn(
+		    cpu->clock.known, bytes + at, count - at, run->begin + at);
+
+		if (insn == NULL)
+			return false;
+		code->insn[code->count++] = *insn;
+		at += insn->facts.length;
+	}
+	return at == count;
+}
+
+/* What is added if RUN, which has ended with LAST and is charged, goes to NEXT. */
+static uint64_t
+repeat_units(struct cpu *cpu, const struct cost_run *run,
+    const struct insn *last, uint64_t next)
+{
+	struct run_code code;
+
+	if ((last->class != INSN_COND && last->class != INSN_JMP_DIRECT) ||
+	    next != last->target || next != run->begin ||
+	    !read_run(cpu, run, &code))
+		return 0;
+	return cost_run_repeat(run, code.insn, code.count);
+}
+
+/* What an iteration of the string instruction at the end of BLOCK takes, if there is one. */
+static uint32_t
+find_iteration(struct cpu *cpu, const struct block *block)
+{
+	const struct cost_insn *insn;
+	uint8_t bytes[INSN_BYTES_MAX];
+
+	if (block->insns == 0 || block->last.class != INSN_REP ||
+	    !walk_read(&cpu->space, (struct gva){ block->last_va }, bytes,
+		block->last.length, NULL))
+		return 0;
+	insn = cost_cache_insn(
+	    cpu->clock.known, bytes, block->last.length, block->last_va);
+	return insn == NULL ? 0 : insn->iteration;
+}
+
+/* The cost of BLOCK if it begins a run. */
+static void
+price_alone(struct cpu *cpu, struct block *block)
+{
+	struct cost_run run;
+	uint64_t units, repeat;
+
+	cost_run_begin(&run, cpu->config.profile->uarch->cost);
+	units = block->insns == 0 ? 0
+				  : price_block(cpu, block, block->insns, &run);
+	block->ends_run = !cost_run_goes_on(&run, block->next_va);
+	repeat = repeat_units(cpu, &run, &block->last, block->last.target);
+	TZ_ASSERT(units < BLOCK_UNPRICED && repeat < BLOCK_UNPRICED);
+	block->units = (uint32_t)units;
+	block->repeat = (uint32_t)repeat;
+	block->iteration = find_iteration(cpu, block);
+}
+
+uint64_t
+cpu_units_of(struct cpu *cpu, struct block *block)
+{
+	if (is_plain(cpu))
+		return (uint64_t)block->insns * COST_UNITS;
+	if (block->units == BLOCK_UNPRICED)
+		price_alone(cpu, block);
+	return (uint64_t)block->units + block->repeat + block->iteration;
+}
+
+bool
+cpu_continues_run(const struct cpu *cpu, const struct block *block)
+{
+	return cost_run_goes_on(&cpu->clock.run, block->va) &&
+	    block->insns > 0 && block->insn[0].class != INSN_REP;
+}
+
+/* The cost of the first COUNT instructions of BLOCK, which go on to NEXT. */
+static uint64_t
+block_units(struct cpu *cpu, struct block *block, unsigned count, uint64_t next)
+{
+	struct cost_run *run = &cpu->clock.run;
+	uint64_t units;
+
+	if (!cpu_continues_run(cpu, block) && count == block->insns) {
+		(void)cpu_units_of(cpu, block);
+		if (block->ends_run) {
+			run->count = 0;
+			return block->units +
+			    (next == block->last.target ? block->repeat : 0);
+		}
+	}
+	units = price_block(cpu, block, count, run);
+	if (count == block->insns)
+		units += repeat_units(cpu, run, &block->last, next);
+	return units;
+}
+
+void
+cpu_retire_block(
+    struct cpu *cpu, struct block *block, unsigned count, uint64_t next)
+{
+	uint64_t units = is_plain(cpu) ? (uint64_t)count * COST_UNITS
+	    : count == 0               ? 0
+				       : block_units(cpu, block, count, next);
+
+	cpu->time.left -= (int64_t)count;
+	cpu->time.units_left -= (int64_t)units;
+}
+
+void
+cpu_pass_iteration(struct cpu *cpu, struct block *block)
+{
+	if (is_plain(cpu))
+		return;
+	(void)cpu_units_of(cpu, block);
+	cpu->time.units_left -= (int64_t)block->iteration;
+}
+
+void
+cpu_retire_one(struct cpu *cpu, uint64_t rip)
+{
+	struct cost_run *run = &cpu->clock.run;
+	uint8_t bytes[INSN_BYTES_MAX];
+	size_t count = sizeof(bytes);
+	uint64_t units = COST_UNITS;
+
+	if (!is_plain(cpu)) {
+		while (count > 0 &&
+		    !walk_read(
+			&cpu->space, (struct gva){ rip }, bytes, count, NULL))
+			count--;
+		units = price_insn(cpu, run, bytes, count, rip);
+		units += cost_run_charge(run);
+	}
+	cpu->time.left--;
+	cpu->time.units_left -= (int64_t)units;
+}
+
+uint64_t
+cpu_cycles_before(struct cpu *cpu, const struct block *block, unsigned index)
+{
+	struct cost_run run = cpu->clock.run;
+	uint64_t units = (uint64_t)index * COST_UNITS;
+
+	if (!is_plain(cpu) && index > 0)
+		units = price_block(cpu, block, index, &run);
+	return (cpu_count_units(cpu) + units) / COST_UNITS +
+	    cpu->clock.idle_cycles;
+}
+
+uint64_t
+cpu_hash_cost(const struct cpu *cpu)
+{
+	const struct cost_run *run = &cpu->clock.run;
+	uint64_t words[] = { cpu_count_units(cpu) % COST_UNITS, run->begin,
+		run->count };
+
+	if (is_plain(cpu))
+		return 0;
+	if (!cost_run_goes_on(run, engine_get(cpu->active, ENGINE_RIP)))
+		words[1] = words[2] = 0;
+	return XXH3_64bits(words, sizeof(words));
+}
+
+const char *
+cpu_unknown_cost(const struct cpu *cpu)
+{
+	return cpu->clock.unknown_form[0] == '\0' ? NULL
+						  : cpu->clock.unknown_form;
 }
 
 /* COUNT * FACTOR / DIVISOR, rounded down. */
@@ -144,16 +387,28 @@ cpu_tell_resume(struct cpu *cpu, uint64_t next)
 }
 
 void
-cpu_set_limit(struct cpu *cpu, uint64_t insns)
+cpu_set_limit(struct cpu *cpu, uint64_t insns, uint64_t cycles)
 {
-	cpu->time.limit_insns = cpu_count_insns(cpu) + insns;
+	uint64_t units = cpu_count_units(cpu);
+	uint64_t left = cycles - cpu_cycles(cpu);
+
+	TZ_ASSERT(cycles >= cpu_cycles(cpu));
+	if (insns > LIMIT_MAX)
+		insns = LIMIT_MAX;
+	if (left > LIMIT_MAX)
+		left = LIMIT_MAX;
+	cpu->clock.limit_insns = cpu_count_insns(cpu) + insns;
 	cpu->time.left = (int64_t)insns;
+	if (left > 0)
+		left = left * COST_UNITS - units % COST_UNITS;
+	cpu->clock.limit_units = units + left;
+	cpu->time.units_left = (int64_t)left;
 }
 
 void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
-	cpu->time.idle_cycles += cycles;
+	cpu->clock.idle_cycles += cycles;
 	if (cpu->mode.halted)
 		cpu->counters.halted_cycles += cycles;
 	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)

@@ -63,11 +63,16 @@ cpu_create(const struct cpu_config *config, struct tz_error *err)
 		pt_unit_frequency(cpu->unit, cpu->config.core_cbr);
 	cpu->hooks.site = calloc(HOOKED_MAX, sizeof(*cpu->hooks.site));
 	cpu->trap.float_code = cpu_float_create();
-	if (cpu->code.blocks == NULL || cpu->unit == NULL ||
+	if (config->profile->cost)
+		cpu->clock.known = cost_cache_create(
+		    config->profile->uarch->cost);
+	if ((config->profile->cost && cpu->clock.known == NULL) ||
+	    cpu->code.blocks == NULL || cpu->unit == NULL ||
 	    cpu->hooks.site == NULL || cpu->trap.float_code == NULL ||
 	    pt_unit_set_cycles(cpu->unit, &config->pt_cycles) != 0)
 		goto no_memory;
 	cpu->code.far = block_cache_far(cpu->code.blocks);
+	cost_run_begin(&cpu->clock.run, config->profile->uarch->cost);
 	ds_reset(&cpu->ds, config->profile);
 	cpu_counters_reset(cpu);
 	if (make_engines(cpu, err) != 0) {
@@ -90,6 +95,7 @@ cpu_destroy(struct cpu *cpu)
 	engine_destroy(cpu->engines.main);
 	if (cpu->unit != NULL)
 		pt_unit_destroy(cpu->unit);
+	cost_cache_destroy(cpu->clock.known);
 	block_cache_destroy(cpu->code.blocks);
 	cpu_float_destroy(cpu->trap.float_code);
 	free(cpu->hooks.site);
@@ -116,6 +122,7 @@ cpu_start(
 	cpu_counters_reset(cpu);
 	cpu->mode.cpl = 0;
 	cpu->mode.place = PLACE_BOUNDARY;
+	cpu->clock.run.count = 0;
 	cpu->space.cr3 = cr3;
 	cpu_select_code(cpu);
 	if (cpu->exec_log != NULL)
@@ -173,7 +180,6 @@ cpu_start_up(
 	return 0;
 }
 
-/* The limit is in cycles; the fast path counts down instructions. */
 static void
 set_limit(struct cpu *cpu, uint64_t limit_cycles)
 {
@@ -181,15 +187,13 @@ set_limit(struct cpu *cpu, uint64_t limit_cycles)
 	uint64_t due = apic_pending(&cpu->apic) < 0 ? cpu->apic.timer_due
 						    : APIC_NEVER;
 	uint64_t end = due < limit_cycles ? due : limit_cycles;
-	uint64_t left;
 
 	if (cpu->interrupts.hold_until > now &&
 	    cpu->interrupts.hold_until < end)
 		end = cpu->interrupts.hold_until;
-	left = end > now ? end - now : 0;
-	if (cpu_until_look(cpu) < left)
-		left = cpu_until_look(cpu);
-	cpu_set_limit(cpu, left);
+	if (cpu_cycle_of_look(cpu) < end)
+		end = cpu_cycle_of_look(cpu);
+	cpu_set_limit(cpu, cpu_until_look(cpu), end > now ? end : now);
 }
 
 /* The engine cannot go on. */
@@ -266,7 +270,7 @@ cpu_run(struct cpu *cpu, uint64_t limit_cycles)
 	for (;;) {
 		if (cpu->stop.over)
 			return CPU_OVER;
-		if (cpu->counters.due_insns <= cpu_count_insns(cpu)) {
+		if (cpu_counters_due(cpu)) {
 			cpu->engines.step_left = 0;
 			cpu_counters_sync(cpu);
 		}

@@ -5,8 +5,8 @@
  * executes the instructions that the engine must not.
  *
  * All results are a function of the retired instructions, never of where the engine
- * cuts blocks.  Time is one cycle an instruction (model choice), plus the time of
- * HLT and PAUSE.
+ * cuts blocks.  Time is one cycle an instruction (model choice) or, with profile.cost,
+ * the cost model's (emu/cpu/cost/run.h), plus the time of HLT and PAUSE.
  */
 #ifndef TOPAZ_EMU_CPU_CPU_H
 #define TOPAZ_EMU_CPU_CPU_H
@@ -155,6 +155,10 @@ void cpu_see_writes(struct cpu *cpu);
 
 uint64_t cpu_insns(const struct cpu *cpu);
 uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
+/* Within port.ipi: instructions that had retired before the access. */
+uint64_t cpu_access_insns(const struct cpu *cpu);
+/* The first instruction that the cost model does not know, as its form; NULL: none was met. */
+const char *cpu_unknown_cost(const struct cpu *cpu);
 uint64_t cpu_tsc(const struct cpu *cpu);
 
 /*

@@ -235,7 +235,7 @@ static void
 retire_software(struct cpu *cpu, uint64_t rip)
 {
 	cpu_log_step(cpu, rip);
-	cpu_retire(cpu, 1);
+	cpu_retire_one(cpu, rip);
 	cpu->counters.last_va = rip;
 	if (cpu->counters.branches)
 		cpu_counters_branch(cpu, INSN_FAR, true, rip, cpu_rip(cpu));

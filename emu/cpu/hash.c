@@ -52,7 +52,8 @@ cpu_hash(struct cpu *cpu, uint64_t base, uint64_t limit)
 	bool asleep = cpu_is_asleep(cpu);
 	struct pmu pmu = cpu_counters_now(cpu);
 	/* The time of a sleeping CPU has no effect before it wakes. */
-	uint64_t clock = asleep ? ahead(now, base) : now - base;
+	uint64_t clock = (asleep ? ahead(now, base) : now - base) ^
+	    cpu_hash_cost(cpu);
 	uint64_t words[] = {
 		engine_hash(cpu->active),
 		flags(cpu, limit),

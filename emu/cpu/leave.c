@@ -243,17 +243,11 @@ check_self(struct cpu *cpu, const struct block *block, uint32_t end)
 		    (unsigned long long)block->va);
 }
 
-/* True if CLASS is a branch instruction that the engine runs. */
-static bool is_branch(enum insn_class class)
-{
-	return class >= INSN_COND && class <= INSN_SYSRET;
-}
-
 void
 cpu_leave_block(struct cpu *cpu, uint64_t va)
 {
 	/* The descriptor may be dropped below, but its memory is not reused. */
-	const struct block *from = cpu->block;
+	struct block *from = cpu->block;
 	bool is_transfer = insn_is_transfer(from->last.class);
 	bool taken;
 
@@ -263,7 +257,8 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	check_self(cpu, from, from->size);
 	cpu_audit_end(cpu, va);
 	if (cpu_is_rep_again(from, va)) {
-		cpu_retire(cpu, from->insns - 1u);
+		cpu_retire_block(cpu, from, from->insns - 1u, va);
+		cpu_pass_iteration(cpu, from);
 		if (from->insns > 1)
 			cpu->counters.last_va = from->va +
 			    from->insn[from->insns - 2].at;
@@ -276,10 +271,10 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 		    (unsigned long long)from->last_va, (unsigned long long)va);
 		return;
 	}
-	cpu_retire(cpu, from->insns);
+	cpu_retire_block(cpu, from, from->insns, va);
 	cpu->counters.last_va = from->last_va;
 	taken = was_taken(cpu, from, va);
-	if (cpu_sees_branches(cpu) && is_branch(from->last.class))
+	if (cpu_sees_branches(cpu) && is_transfer)
 		cpu_branch(cpu, from->last.class, taken, from->last_va, va);
 	cpu->mode.place = is_transfer ? PLACE_BOUNDARY : PLACE_INSIDE;
 	if (!is_transfer && from->last.class != INSN_MOV_CR3)
@@ -292,7 +287,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 void
 cpu_cut_block(struct cpu *cpu, uint64_t rip)
 {
-	const struct block *from = cpu->block;
+	struct block *from = cpu->block;
 	unsigned before;
 
 	cpu->block = &cpu->nowhere;
@@ -301,7 +296,7 @@ cpu_cut_block(struct cpu *cpu, uint64_t rip)
 	check_self(cpu, from, (uint32_t)(rip - from->va));
 	before = block_insns_before(from, rip);
 	cpu_audit_cut(cpu, before);
-	cpu_retire(cpu, before);
+	cpu_retire_block(cpu, from, before, rip);
 	if (before > 0) {
 		cpu->mode.place = PLACE_INSIDE;
 		cpu->counters.last_va = from->va + from->insn[before - 1].at;

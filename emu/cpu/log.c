@@ -75,8 +75,19 @@ log_block(struct cpu *cpu, struct block *block)
 }
 
 void
-cpu_log_entry(struct cpu *cpu, struct block *block)
+cpu_log_time(struct cpu *cpu)
 {
+	/* Without the cost model, the time follows from the instructions. */
+	if (cpu->config.profile->cost && cpu->exec_log != NULL)
+		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
+}
+
+void
+cpu_log_entry(struct cpu *cpu, struct block *block, bool again)
+{
+	/* A record between would end the string instruction. */
+	if (!again && pt_unit_fast(cpu->unit)->timed)
+		cpu_log_time(cpu);
 	if (block->word != 0)
 		exec_log_again(cpu->exec_log, block->word);
 	else

@@ -2,19 +2,32 @@
 #ifndef TOPAZ_EMU_CPU_PT_GLUE_H
 #define TOPAZ_EMU_CPU_PT_GLUE_H
 
+#include "emu/cpu/cost/cache.h"
+#include "emu/cpu/cost/run.h"
 #include "emu/pt/unit.h"
 
+struct block;
 struct cpu;
 
-/*
- * The clock: one cycle an instruction, and the cycles that pass without one.  The
- * instructions are counted down to a limit, so that the fast path has one number to
- * compare.  Owner: clock.c.
- */
+/* What the fast path counts down, in instructions and in their cost.  Owner: clock.c. */
 struct cpu_time {
-	int64_t left;         /* instructions until the limit */
+	int64_t left;       /* instructions until the limit */
+	int64_t units_left; /* 1/COST_UNITS cycles until the limit */
+};
+
+/*
+ * The clock: the cost of the instructions that have retired, and the cycles that pass
+ * without one.  Owner: clock.c.
+ */
+struct cpu_clock {
 	uint64_t limit_insns; /* retired so far = limit_insns - left */
+	uint64_t limit_units; /* their cost = limit_units - units_left */
 	uint64_t idle_cycles;
+	/* Not used without the cost model. */
+	struct cost_cache *known;
+	struct cost_run run;                /* the last instructions */
+	char unknown_form[INSN_FORM_BYTES]; /* of the first instruction that it does
+					       not know; "": all are known */
 };
 
 /* What the PT unit has reported to its CPU.  Owner: pt_glue.c. */
@@ -40,8 +53,24 @@ void cpu_log_stop(struct cpu *cpu);
 void cpu_sync_clock(struct cpu *cpu);
 /* While the unit's buffer overflows: the next instruction is at NEXT. */
 void cpu_tell_resume(struct cpu *cpu, uint64_t next);
-/* The fast path is left after INSNS instructions. */
-void cpu_set_limit(struct cpu *cpu, uint64_t insns);
+/* The fast path is left after INSNS instructions, or in cycle CYCLES. */
+void cpu_set_limit(struct cpu *cpu, uint64_t insns, uint64_t cycles);
+/* The first COUNT instructions of BLOCK retire, and the one at NEXT follows. */
+void cpu_retire_block(
+    struct cpu *cpu, struct block *block, unsigned count, uint64_t next);
+/* The string instruction at the end of BLOCK has made an iteration, and has not retired. */
+void cpu_pass_iteration(struct cpu *cpu, struct block *block);
+/* The instruction at RIP, not a part of a block, retires. */
+void cpu_retire_one(struct cpu *cpu, uint64_t rip);
+/* The cycle in which the instruction INDEX of BLOCK, which runs now, begins. */
+uint64_t cpu_cycles_before(
+    struct cpu *cpu, const struct block *block, unsigned index);
+/* The most units that BLOCK can take. */
+uint64_t cpu_units_of(struct cpu *cpu, struct block *block);
+/* What the cost model adds to the state of the clock; 0 without it. */
+uint64_t cpu_hash_cost(const struct cpu *cpu);
+/* True if BLOCK, which is entered now, continues the run of the instructions before. */
+bool cpu_continues_run(const struct cpu *cpu, const struct block *block);
 /* CYCLES pass without an instruction. */
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 /* The cycle of the unit's next action; UINT64_MAX: none. */

@@ -30,6 +30,12 @@ cpu_read_regs(struct cpu *cpu, struct insn_regs *regs)
 }
 
 uint64_t
+cpu_access_insns(const struct cpu *cpu)
+{
+	return cpu_count_insns(cpu) + cpu->sites.last_access.index;
+}
+
+uint64_t
 cpu_insns(const struct cpu *cpu)
 {
 	return cpu_count_insns(cpu);

@@ -29,7 +29,7 @@ static const uint8_t successor_kinds[INSN_CLASS_COUNT] = {
 static bool
 must_stop(struct cpu *cpu)
 {
-	if (cpu->counters.due_insns <= cpu_count_insns(cpu))
+	if (cpu_counters_due(cpu))
 		return true;
 	if (cpu->stop.over || cpu->trace.stopped || cpu->debug_store.faulted ||
 	    cpu->debug_regs.hits != 0 || cpu->code.forget_count > 0 ||
@@ -37,8 +37,8 @@ must_stop(struct cpu *cpu)
 		return true;
 	if (cpu->mode.place != PLACE_BOUNDARY)
 		return false;
-	return cpu->time.left <= 0 || cpu->stop.yield ||
-	    cpu_takeable_vector(cpu) >= 0;
+	return cpu->time.left <= 0 || cpu->time.units_left <= 0 ||
+	    cpu->stop.yield || cpu_takeable_vector(cpu) >= 0;
 }
 
 /* REP_AGAIN: the code before ends with a string instruction that has not retired. */
@@ -77,21 +77,26 @@ place_successor(struct cpu *cpu, struct block *from, uint64_t key)
 	return &far->successor;
 }
 
+/* UNITS: the cost of what has retired. */
 static void
-learn_successor(
-    struct cpu *cpu, struct block *from, struct block *to, bool taken)
+learn_successor(struct cpu *cpu, struct block *from, struct block *to,
+    bool taken, uint64_t units)
 {
 	bool checked = from->writable || to->writable;
+	uint64_t need_units = units + cpu_units_of(cpu, to);
 	struct successor *successor;
 
-	if (!insn_is_simple(from->last.class) || from->ambiguous)
+	if (!insn_is_simple(from->last.class) || from->ambiguous ||
+	    need_units > UINT16_MAX)
 		return;
 	successor = place_successor(cpu, from, successor_key(to->va, to->size));
 	*successor = (struct successor){
 		.key = successor_key(to->va, to->size),
 		.to = to,
 		.insns = from->insns,
-		.need = (uint32_t)from->insns + to->insns,
+		.need = (uint16_t)(from->insns + to->insns),
+		.units = (uint16_t)units,
+		.need_units = (uint16_t)need_units,
 		.word = to->word,
 		.kind = successor_kinds[from->last.class],
 		.shift = from->last.class == INSN_COND,
@@ -154,6 +159,16 @@ undo_jump(struct cpu *cpu, const struct block *from)
 	stop_at(cpu, va, false);
 }
 
+/* BLOCK is entered; its cost is not the one that successors of it assume. */
+static void
+carry_run(struct cpu *cpu, const struct block *block)
+{
+	cpu->carried = *block;
+	cpu->carried.successor[0].key = cpu->carried.successor[1].key =
+	    EDGE_UNUSED;
+	cpu->block = &cpu->carried;
+}
+
 /* The slow path: for all but a cached successor far from any limit. */
 __attribute__((noinline)) void
 cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
@@ -161,6 +176,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 	struct block *from = cpu->block;
 	bool is_left = from->insns > 0 && !cpu_is_again(from, va, size);
 	bool rep_again = from->insns > 0 && cpu_is_rep_again(from, va);
+	uint64_t units = cpu_count_units(cpu);
 	uint32_t age = block_cache_age(cpu->code.blocks);
 	struct block *block;
 	bool old;
@@ -171,6 +187,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	end_block(cpu, va, size);
+	units = cpu_count_units(cpu) - units;
 	cpu->attention = false;
 	old = cpu_is_stepping(cpu) && cpu_is_translation_old(cpu, va, size);
 	block = cpu_find_block(cpu, va, size);
@@ -179,12 +196,20 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	if (cpu->exec_log != NULL)
-		cpu_log_entry(cpu, block);
-	/* After a flush, FROM is an empty or another block. */
-	if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
-	    block_cache_age(cpu->code.blocks) == age)
-		learn_successor(cpu, from, block, va != from->next_va);
+		cpu_log_entry(cpu, block, rep_again);
 	cpu->block = block;
+	if (cpu_continues_run(cpu, block)) {
+		if (!cpu_is_stepping(cpu))
+			carry_run(cpu, block);
+	} else {
+		cpu->clock.run.count = 0;
+		/* After a flush, FROM is an empty or another block. */
+		if (!cpu_is_stepping(cpu) && (is_left || rep_again) &&
+		    from != &cpu->carried &&
+		    block_cache_age(cpu->code.blocks) == age)
+			learn_successor(
+			    cpu, from, block, va != from->next_va, units);
+	}
 	if (block->audited)
 		cpu_audit_begin(cpu, block);
 }
@@ -229,6 +254,7 @@ enter_packet(struct cpu *cpu, const struct successor *successor, uint64_t va,
 {
 	/* First, so that the unit's events have the current time. */
 	cpu->time.left -= successor->insns;
+	cpu->time.units_left -= successor->units;
 	follow_successor(cpu->unit, successor, va, cpu->block->next_va);
 	if (!cpu->attention) {
 		go_on(cpu, successor);
@@ -260,6 +286,7 @@ take_successor(struct cpu *cpu, const struct successor *successor, uint64_t va,
 		return;
 	}
 	cpu->time.left -= successor->insns;
+	cpu->time.units_left -= successor->units;
 	go_on(cpu, successor);
 }
 
@@ -270,6 +297,14 @@ find_successor(const struct block *from, uint64_t key)
 	const struct successor *successor = from->successor;
 
 	return successor + (successor->key != key);
+}
+
+/* True if the limit may lie before the end of the block to which SUCCESSOR leads. */
+static inline bool
+is_near_limit(const struct cpu *cpu, const struct successor *successor)
+{
+	return cpu->time.left < successor->need ||
+	    cpu->time.units_left < successor->need_units;
 }
 
 /* The successor with KEY, checked or not, that is in the table; NULL: none. */
@@ -300,7 +335,7 @@ enter_other(struct cpu *cpu, uint64_t va, uint32_t size)
 
 	if (successor->key != (key ^ EDGE_CHECKED))
 		successor = find_far(cpu, key);
-	if (successor == NULL || cpu->time.left < successor->need) {
+	if (successor == NULL || is_near_limit(cpu, successor)) {
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}
@@ -336,7 +371,7 @@ cpu_enter(struct uc_struct *uc, uint64_t va, uint32_t size, void *arg)
 	const struct successor *successor = find_successor(cpu->block, key);
 
 	(void)uc;
-	if (successor->key != key || cpu->time.left < successor->need)
+	if (successor->key != key || is_near_limit(cpu, successor))
 		enter_other(cpu, va, size);
 	else
 		take_successor(cpu, successor, va, size);

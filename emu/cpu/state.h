@@ -49,8 +49,11 @@ struct cpu {
 	struct exec_log *exec_log; /* NULL: none is recorded */
 	bool attention; /* something happened: handle it at this boundary */
 
-	struct block nowhere;  /* stands for no block, after a start */
-	struct engine *active; /* the one that holds the registers */
+	struct block nowhere;   /* stands for no block, after a start */
+	struct block carried;   /* a copy, without successors, of a block that
+				  continues a run of the cost model */
+	struct cpu_clock clock; /* clock.c */
+	struct engine *active;  /* the one that holds the registers */
 	struct cpu_config config;
 	struct walk_space space; /* RAM and CR3 */
 	struct apic apic;
@@ -85,20 +88,21 @@ struct cpu {
 static inline uint64_t
 cpu_count_insns(const struct cpu *cpu)
 {
-	return cpu->time.limit_insns - (uint64_t)cpu->time.left;
+	return cpu->clock.limit_insns - (uint64_t)cpu->time.left;
 }
 
-static inline void
-cpu_retire(struct cpu *cpu, unsigned insns)
+/* Their cost, in units. */
+static inline uint64_t
+cpu_count_units(const struct cpu *cpu)
 {
-	cpu->time.left -= (int64_t)insns;
+	return cpu->clock.limit_units - (uint64_t)cpu->time.units_left;
 }
 
 /* Leave the fast path, so that the next boundary checks interrupts and yield. */
 static inline void
 cpu_request_attention(struct cpu *cpu)
 {
-	cpu->time.limit_insns -= (uint64_t)cpu->time.left;
+	cpu->clock.limit_insns -= (uint64_t)cpu->time.left;
 	cpu->time.left = 0;
 }
 
@@ -153,8 +157,10 @@ enum fault cpu_unknown_msr(
     struct cpu *cpu, bool write, uint32_t index, uint64_t value);
 
 /* log.c */
-/* Records that the CPU enters BLOCK. */
-void cpu_log_entry(struct cpu *cpu, struct block *block);
+/* Records that the CPU enters BLOCK; AGAIN: that it repeats a string instruction. */
+void cpu_log_entry(struct cpu *cpu, struct block *block, bool again);
+/* Records the time, if it does not follow from the instructions recorded so far. */
+void cpu_log_time(struct cpu *cpu);
 /* Records that the CPU has executed the instruction at RIP itself. */
 void cpu_log_step(struct cpu *cpu, uint64_t rip);
 /* A log that may have gaps goes on; or it rests, if nothing observes the CPU. */

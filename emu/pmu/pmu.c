@@ -261,7 +261,7 @@ pmu_freeze(struct pmu *pmu)
 	pmu_decide(pmu);
 }
 
-/* The most that COUNTER advances with an instruction; 0: not by the clock. */
+/* The most that COUNTER advances with an instruction or a cycle; 0: with neither. */
 static uint64_t
 steps(const struct pmu_counter *counter, bool user, uint64_t ticks)
 {
@@ -279,24 +279,34 @@ steps(const struct pmu_counter *counter, bool user, uint64_t ticks)
 	return 0;
 }
 
-uint64_t
+/* True if COUNTER advances with each instruction, not with time. */
+static bool
+counts_insns(const struct pmu_counter *counter, bool user)
+{
+	return counter->rule[user] == PMU_RULE_EVENTS &&
+	    counter->signal == PMU_INSTRUCTIONS;
+}
+
+struct pmu_room
 pmu_room(const struct pmu *pmu, bool user, uint64_t ticks)
 {
-	uint64_t room = UINT64_MAX;
+	struct pmu_room room = { UINT64_MAX, UINT64_MAX };
 
 	TZ_ASSERT(ticks > 0);
 	for (unsigned i = 0; i < TZ_ARRAY_LEN(pmu->counter); i++) {
 		const struct pmu_counter *counter = &pmu->counter[i];
 		uint64_t step = steps(counter, user, ticks), left;
+		uint64_t *least = counts_insns(counter, user) ? &room.insns
+							      : &room.cycles;
 
 		if (step == 0)
 			continue;
 		left = mask_of(pmu, i) - counter->value + 1;
 		left = (left + step - 1) / step;
 		if ((pmu->pebs_armed & pmu_counter_bit(i)) != 0)
-			left = 1;
-		if (left < room)
-			room = left;
+			room.insns = 1;
+		if (left < *least)
+			*least = left;
 	}
 	return room;
 }

@@ -139,11 +139,15 @@ uint64_t pmu_unmodelled(const struct pmu *pmu, uint32_t index, uint64_t value);
 void pmu_freeze(struct pmu *pmu);
 
 /*
- * Instructions that can retire in ring 0 or, if USER, outside it before a counter of
- * instructions or of cycles may overflow, if each takes one cycle; UINT64_MAX: any
- * number.  TICKS: the most that REFERENCE or BUS advances in a cycle, at least 1.
+ * What can pass in ring 0 or, if USER, outside it before a counter may overflow:
+ * instructions that retire, for a counter of them, and cycles, for one of a clock;
+ * UINT64_MAX: any number.  TICKS: the most that REFERENCE or BUS advances in a cycle, at
+ * least 1.
  */
-uint64_t pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
+struct pmu_room {
+	uint64_t insns, cycles;
+};
+struct pmu_room pmu_room(const struct pmu *pmu, bool user, uint64_t ticks);
 
 /* The counters that count now, by their bits of IA32_PERF_GLOBAL_STATUS. */
 uint64_t pmu_counting(const struct pmu *pmu);

@@ -165,7 +165,45 @@ cpu_set_add_erratum(
 		  cpu_set->text);
 }
 
-/* Adds the keys in LIST, which are separated by SEPARATOR. */
+/* Appends SEPARATOR, if it is not '\0', and WORD to the text. */
+static void
+cpu_set_append(struct cpu_set *cpu_set, char separator, const char *word)
+{
+	size_t used = strlen(cpu_set->text);
+	const char before[] = { separator, '\0' };
+
+	/* The text has room for all names and keys of the tables together. */
+	TZ_ASSERT(used + strlen(word) + 2 <= sizeof(cpu_set->text));
+	snprintf(cpu_set->text + used, sizeof(cpu_set->text) - used, "%s%s",
+	    before, word);
+}
+
+static void
+cpu_set_set_cost(struct cpu_set *cpu_set)
+{
+	for (unsigned i = 0; i < cpu_set->count; i++)
+		cpu_set->profile[i].cost = true;
+}
+
+void
+cpu_set_use_cost(struct cpu_set *cpu_set)
+{
+	if (cpu_set_has_cost(cpu_set))
+		return;
+	cpu_set_set_cost(cpu_set);
+	cpu_set_append(cpu_set, '+', CPU_SET_COST_KEY);
+}
+
+bool
+cpu_set_has_cost(const struct cpu_set *cpu_set)
+{
+	return cpu_set->profile[0].cost;
+}
+
+/*
+ * Adds the keys in LIST, which are separated by SEPARATOR; "cost" is one among those of a
+ * profile.
+ */
 static int
 cpu_set_add_errata(struct cpu_set *cpu_set, const char *list, char separator,
     struct tz_error *err)
@@ -178,25 +216,15 @@ cpu_set_add_errata(struct cpu_set *cpu_set, const char *list, char separator,
 		char key[MIX_NAME_BYTES];
 
 		cpu_set_word(key, list, length);
-		error = cpu_set_add_erratum(cpu_set, key, err);
+		if (separator == '+' && strcmp(key, CPU_SET_COST_KEY) == 0)
+			cpu_set_set_cost(cpu_set);
+		else
+			error = cpu_set_add_erratum(cpu_set, key, err);
 		list += length;
 		if (*list++ == '\0')
 			break;
 	}
 	return error;
-}
-
-/* Appends SEPARATOR, if it is not '\0', and WORD to the text. */
-static void
-cpu_set_append(struct cpu_set *cpu_set, char separator, const char *word)
-{
-	size_t used = strlen(cpu_set->text);
-	const char before[] = { separator, '\0' };
-
-	/* The text has room for all names and keys of the tables together. */
-	TZ_ASSERT(used + strlen(word) + 2 <= sizeof(cpu_set->text));
-	snprintf(cpu_set->text + used, sizeof(cpu_set->text) - used, "%s%s",
-	    before, word);
 }
 
 static void
@@ -238,6 +266,8 @@ cpu_set_parse(const char *text, const char *errata, struct cpu_set *cpu_set,
 		error = cpu_set_add_errata(cpu_set, errata, ',', err);
 	if (error == 0)
 		cpu_set_format_errata(cpu_set);
+	if (error == 0 && cpu_set_has_cost(cpu_set))
+		cpu_set_append(cpu_set, '+', CPU_SET_COST_KEY);
 	return error;
 }
 
@@ -248,6 +278,8 @@ cpu_set_set(struct cpu_set *cpu_set, const struct profile *profile)
 	cpu_set->profile[0] = *profile;
 	cpu_set_format_list(cpu_set);
 	cpu_set_format_errata(cpu_set);
+	if (cpu_set_has_cost(cpu_set))
+		cpu_set_append(cpu_set, '+', CPU_SET_COST_KEY);
 }
 
 const struct profile *

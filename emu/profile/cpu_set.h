@@ -3,11 +3,12 @@
  * on.  One line of text describes them, on a command line, in a token and in a
  * report:
  *
- *   NAME[*COUNT][,NAME[*COUNT]]...[+ERRATUM]...
+ *   NAME[*COUNT][,NAME[*COUNT]]...[+ERRATUM]...[+cost]
  *
  * CPU n has the n-th name of the list, and the list repeats: on four CPUs,
  * "alderlake-p,alderlake-e" is P, E, P, E and "alderlake-p*2,alderlake-e*2" is P,
- * P, E, E. An erratum is on for each CPU whose model has it.
+ * P, E, E. An erratum is on for each CPU whose model has it.  With "cost", instructions take
+ * the time of the cost model (emu/cpu/cost) on every CPU; else a cycle each.
  */
 #ifndef TOPAZ_EMU_PROFILE_CPU_SET_H
 #define TOPAZ_EMU_PROFILE_CPU_SET_H
@@ -16,11 +17,12 @@
 
 #define CPU_SET_MAX        8 /* names, with counts expanded */
 #define CPU_SET_TEXT_BYTES 256
+#define CPU_SET_COST_KEY   "cost"
 
 struct cpu_set {
 	unsigned count; /* 1..CPU_SET_MAX: the shortest list with this
 			   repetition */
-	struct profile profile[CPU_SET_MAX]; /* with .errata_on */
+	struct profile profile[CPU_SET_MAX]; /* with .errata_on and .cost */
 	/*
 	 * The description in canonical form: without COUNTs, and only of
 	 * [a-z0-9,+-], so that it needs no quoting in a shell.
@@ -40,6 +42,11 @@ int cpu_set_parse(const char *text, const char *errata, struct cpu_set *cpu_set,
 
 /* All CPUs are PROFILE. */
 void cpu_set_set(struct cpu_set *cpu_set, const struct profile *profile);
+
+/* The time of instructions is the cost model's, as with "cost" in the text. */
+void cpu_set_use_cost(struct cpu_set *cpu_set);
+/* True if it is. */
+bool cpu_set_has_cost(const struct cpu_set *cpu_set);
 
 /*
  * Removes FEATURE from CPU, below CPU_COUNT (at most CPU_SET_MAX).  The CPUs then

@@ -103,6 +103,8 @@ struct profile {
 	const struct profile_uarch *uarch;
 	uint32_t errata;    /* errata of the model: bits by profile_erratum */
 	uint32_t errata_on; /* errata switched on; none by default */
+	/* An instruction takes the time of the cost model, .uarch->cost; else a cycle. */
+	bool cost;
 
 	struct profile_feature_mask absent[PROFILE_ABSENT_MAX];
 	size_t absent_count;

@@ -42,7 +42,7 @@ is_past(const struct find_access *find, unsigned index, const struct insn *insn)
 {
 	const struct cpu_sites *sites = &find->cpu->sites;
 
-	if (sites->last_access.begin != cpu_cycles(find->cpu) + 1)
+	if (sites->last_access.begin != cpu_count_insns(find->cpu) + 1)
 		return false;
 	if (index != sites->last_access.index)
 		return index < sites->last_access.index;
@@ -120,11 +120,11 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 		    (unsigned long long)cpu->block->va, find.matches);
 		return false;
 	}
-	cpu->sites.last_access.begin = cpu_cycles(cpu) + 1;
+	cpu->sites.last_access.begin = cpu_count_insns(cpu) + 1;
 	cpu->sites.last_access.index = find.index;
 	cpu->sites.last_access.write = write;
 	cpu_audit_until(cpu, find.index);
-	*now = cpu_cycles(cpu) + find.index;
+	*now = cpu_cycles_before(cpu, cpu->block, find.index);
 	*bytes = find.insn_bytes;
 	cpu_fire_timer(cpu, *now);
 	return true;

@@ -37,6 +37,9 @@ struct block_wide {
 
 #define BLOCK_WIDE_MAX 8
 
+/* .units of a block before clock.c has found its cost. */
+#define BLOCK_UNPRICED UINT32_MAX
+
 /* Constant properties of a single instruction that are reported to its observer. */
 #define EFFECT_KNOWN 0x1
 #define EFFECT_LOCAL 0x2
@@ -62,6 +65,10 @@ struct block {
 	uint8_t effect; /* of a block of one instruction; 0: not known yet */
 	uint16_t first_store; /* index of an instruction; .insns: none stores */
 	uint16_t split; /* bytes of a writable block before its second page */
+	bool ends_run; /* the next instruction begins a run of the cost model */
+	uint32_t units;  /* its cost, if it begins a run; BLOCK_UNPRICED */
+	uint32_t repeat; /* what is added where its last run follows itself */
+	uint32_t iteration; /* or where its last instruction, with REP, repeats */
 	const struct block_insn *insn; /* .insns of them */
 	const uint8_t *code[2];        /* a writable block in RAM, by page */
 	const uint8_t *bytes; /* content when decoded; NULL: not in RAM */

@@ -5,7 +5,9 @@
 #include "emu/cpu/state.h"
 
 /* This close to a stop, the step engine is chosen at once. */
-#define STOP_NEAR_INSNS 16
+#define STOP_NEAR_INSNS   16
+
+#define COST_SLACK_CYCLES 2
 
 static bool
 is_watched(const struct cpu *cpu, uint64_t begin, uint64_t end)
@@ -40,14 +42,41 @@ needs_each_insn(const struct cpu *cpu)
 	    pt_unit_overflows(cpu->unit);
 }
 
+/* Cycles until a counter of a clock may overflow; UINT64_MAX: none does. */
+static uint64_t
+cycles_until_look(const struct cpu *cpu)
+{
+	uint64_t due = cpu_cycle_of_look(cpu), now = cpu_cycles(cpu);
+
+	return due == UINT64_MAX ? due : due > now ? due - now : 0;
+}
+
+/* True if BLOCK could run past the cycle in which a counter may overflow. */
+static bool
+is_too_long(struct cpu *cpu, struct block *block)
+{
+	uint64_t cycles = cycles_until_look(cpu);
+
+	if (cycles > UINT32_MAX)
+		return false;
+	/* The cost of a block that continues a run can be a little higher. */
+	if (cpu->config.profile->cost && cycles <= COST_SLACK_CYCLES)
+		return true;
+	if (cpu->config.profile->cost)
+		cycles -= COST_SLACK_CYCLES;
+	return cycles * COST_UNITS < cpu_units_of(cpu, block);
+}
+
 /* True if the step engine is needed before the next block is known. */
 static bool
 wants_step(struct cpu *cpu)
 {
-	uint64_t rip;
+	uint64_t left = cpu_until_look(cpu), rip;
 
-	if (cpu_until_look(cpu) <= STOP_NEAR_INSNS)
-		cpu->engines.step_left = cpu_until_look(cpu);
+	if (cycles_until_look(cpu) < left)
+		left = cycles_until_look(cpu);
+	if (left <= STOP_NEAR_INSNS)
+		cpu->engines.step_left = left;
 	if (needs_each_insn(cpu))
 		return true;
 	if (cpu->observer.stepping == CPU_STEPPING_NONE)
@@ -78,14 +107,14 @@ cpu_choose_engine(struct cpu *cpu)
 }
 
 bool
-cpu_is_wrong_engine(struct cpu *cpu, const struct block *block)
+cpu_is_wrong_engine(struct cpu *cpu, struct block *block)
 {
 	bool step;
 
 	if (cpu->engines.stepper == NULL)
 		return false;
 	step = needs_each_insn(cpu) || cpu_until_look(cpu) < block->insns ||
-	    block->wary ||
+	    is_too_long(cpu, block) || block->wary ||
 	    cpu_is_observed(cpu, block->va, block->va + block->size);
 	/* Step through the whole block, so that the next choice is not the block
 	 * engine again. */

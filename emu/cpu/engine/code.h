@@ -109,7 +109,7 @@ void cpu_use_engine(struct cpu *cpu, struct engine *engine);
 /* Makes the engine that runs next the active one, and flushes its TLB if needed. */
 void cpu_choose_engine(struct cpu *cpu);
 /* True if BLOCK must run in the other engine. */
-bool cpu_is_wrong_engine(struct cpu *cpu, const struct block *block);
+bool cpu_is_wrong_engine(struct cpu *cpu, struct block *block);
 
 /* hook.c */
 /* The engine's callback before an instruction that it must not run by itself. */

@@ -279,6 +279,7 @@ block_describe(struct block *block, const struct walk_space *space,
 	}
 	block->successor[0].key = block->successor[1].key = EDGE_UNUSED;
 	block->word = 0;
+	block->units = BLOCK_UNPRICED;
 	block->next_va = block->va;
 	block->insn = insn;
 	block->first_store = UINT16_MAX;

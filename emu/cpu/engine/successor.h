@@ -22,9 +22,11 @@ enum successor_kind {
 struct successor {
 	uint64_t key; /* successor_key() of .to, or EDGE_UNUSED */
 	struct block *to;
-	uint32_t insns; /* retired when this exit is taken */
-	uint32_t need;  /* .insns and the instructions of .to */
-	uint32_t word;  /* block.word of .to */
+	uint16_t insns;      /* retired when this exit is taken */
+	uint16_t need;       /* .insns and the instructions of .to */
+	uint16_t units;      /* the cost of .insns */
+	uint16_t need_units; /* .units and the most that .to can cost */
+	uint32_t word;       /* block.word of .to */
 	uint8_t kind;
 	uint8_t shift; /* EDGE_BIT: TNT bits, 0 or 1 */
 	uint8_t bit;   /* EDGE_BIT: the bit; else EDGE_PACKET */

@@ -328,7 +328,7 @@ finish(struct cpu *cpu, uint64_t rip)
 	uint64_t next = rip + cpu->trap.insn.length;
 
 	cpu_log_step(cpu, rip);
-	cpu_retire(cpu, 1);
+	cpu_retire_one(cpu, rip);
 	cpu->counters.last_va = rip;
 	if (cpu->trap.insn.class == INSN_PAUSE) {
 		cpu_pass_time(cpu, PAUSE_CYCLES - 1);
@@ -370,6 +370,7 @@ cpu_trap(struct cpu *cpu)
 		cpu_sync_clock(cpu);
 	if (reaches_trace_state(cpu))
 		cpu_log_wake(cpu);
+	cpu_log_time(cpu);
 	cpu_audit_trap(cpu, &uses);
 	if (cpu->trap.insn.class == INSN_INT1) {
 		cpu_deliver(cpu, VECTOR_DB, DELIVER_INT1, 0,

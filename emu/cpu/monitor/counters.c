@@ -17,16 +17,36 @@ set_due(struct cpu *cpu)
 {
 	uint64_t ticks = 1 +
 	    (uint64_t)cpu->config.profile->cbr / cpu->config.core_cbr;
-	uint64_t room = cpu_debug_store_looks_ahead(cpu)
-	    ? 1
-	    : pmu_room(&cpu->pmu, cpu->counters.user, ticks);
+	struct pmu_room room = pmu_room(&cpu->pmu, cpu->counters.user, ticks);
 
-	cpu->counters.due_insns = room == UINT64_MAX
+	if (cpu_debug_store_looks_ahead(cpu))
+		room.insns = 1;
+	cpu->counters.due_insns = room.insns == UINT64_MAX
 	    ? UINT64_MAX
-	    : cpu_count_insns(cpu) + room;
+	    : cpu_count_insns(cpu) + room.insns;
+	cpu->counters.due_cycles = room.cycles == UINT64_MAX
+	    ? UINT64_MAX
+	    : cpu_awake_cycles(cpu) + room.cycles;
 	/* The limit of the fast path may lie behind that. */
-	if (cpu->time.left > 0 && (uint64_t)cpu->time.left > room)
+	if (cpu->time.left > 0 && cpu->time.units_left > 0 &&
+	    ((uint64_t)cpu->time.left > room.insns ||
+		(uint64_t)cpu->time.units_left / COST_UNITS >= room.cycles))
 		cpu_request_attention(cpu);
+}
+
+bool
+cpu_counters_due(const struct cpu *cpu)
+{
+	return cpu->counters.due_insns <= cpu_count_insns(cpu) ||
+	    cpu->counters.due_cycles <= cpu_awake_cycles(cpu);
+}
+
+uint64_t
+cpu_cycle_of_look(const struct cpu *cpu)
+{
+	return cpu->counters.due_cycles == UINT64_MAX
+	    ? UINT64_MAX
+	    : cpu->counters.due_cycles + cpu->counters.halted_cycles;
 }
 
 void

@@ -16,12 +16,13 @@ struct cpu;
 struct cpu_counters {
 	uint64_t insns, cycles; /* reported: retired; cycles while not halted */
 	uint64_t halted_cycles; /* passed while halted, reported or not */
-	uint64_t due_insns; /* retired when a counter may overflow; UINT64_MAX:
-			       never */
-	uint64_t last_va;   /* the instruction that has retired last, where the
+	/* Retired, and passed while not halted, when a counter may overflow;
+	 * UINT64_MAX: never. */
+	uint64_t due_insns, due_cycles;
+	uint64_t last_va; /* the instruction that has retired last, where the
 			     fast path has been left */
-	bool user;     /* what is reported next was not executed in ring 0 */
-	bool branches; /* a counter counts branches or interrupts */
+	bool user;        /* what is reported next was not executed in ring 0 */
+	bool branches;    /* a counter counts branches or interrupts */
 	struct pt_fast slow; /* all false: each transfer takes the slow path */
 };
 
@@ -49,6 +50,11 @@ void cpu_counters_interrupt(struct cpu *cpu);
 
 /* A PMI is raised for another cause: the counters freeze if they are to. */
 void cpu_counters_pmi(struct cpu *cpu);
+
+/* True if a counter may overflow now. */
+bool cpu_counters_due(const struct cpu *cpu);
+/* The cycle in which one may, if the CPU does not halt; UINT64_MAX: never. */
+uint64_t cpu_cycle_of_look(const struct cpu *cpu);
 
 /* clock.c */
 /* Cycles while not halted. */

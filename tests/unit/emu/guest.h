@@ -24,6 +24,7 @@ struct guest_options {
 	uint64_t insns_max;
 	uint64_t quantum_cycles, look_cycles;
 	uint32_t core_cbr;
+	bool cost;
 	struct pt_cycles pt_cycles;
 	void (*step)(void *arg, const struct machine_step *step);
 	void (*access)(void *arg, const struct audit_access *access);

@@ -24,8 +24,8 @@
 
 /* Events of KIND in all guests of run_with(). */
 static size_t
-run_and_count(uint32_t ctl, uint32_t core_cbr, const struct pt_cycles *cycles,
-    enum event_kind kind)
+run_and_count(uint32_t ctl, uint32_t core_cbr, bool cost,
+    const struct pt_cycles *cycles, enum event_kind kind)
 {
 	static const struct {
 		const char *name;
@@ -43,6 +43,7 @@ run_and_count(uint32_t ctl, uint32_t core_cbr, const struct pt_cycles *cycles,
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
 		struct guest_options options = { .cpus = rows[i].cpus,
 			.core_cbr = core_cbr,
+			.cost = cost,
 			.pt_cycles = *cycles,
 			/* The test's decoder knows no overflow. */
 			.no_decode = cycles->drain_cycles > 1,
@@ -58,29 +59,41 @@ run_and_count(uint32_t ctl, uint32_t core_cbr, const struct pt_cycles *cycles,
 }
 
 static void
-run_with(uint32_t ctl, uint32_t core_cbr)
+run_with(uint32_t ctl, uint32_t core_cbr, bool cost)
 {
 	static const struct pt_cycles at_once = { 0 };
 
-	(void)run_and_count(ctl, core_cbr, &at_once, EVENT_OVERFLOW);
+	(void)run_and_count(ctl, core_cbr, cost, &at_once, EVENT_OVERFLOW);
 }
 
 static void
 time_is_the_same_in_every_way_of_running(void **state)
 {
 	(void)state;
-	run_with(ALL, 0);
-	run_with(TSC_EN, 0);
-	run_with(MTC_EN | MTC_FREQ(0), 0);
-	run_with(CYC_EN | THRESHOLD(6), 0);
+	run_with(ALL, 0, false);
+	run_with(TSC_EN, 0, false);
+	run_with(MTC_EN | MTC_FREQ(0), 0, false);
+	run_with(CYC_EN | THRESHOLD(6), 0, false);
 }
 
 static void
 so_it_is_at_other_core_clocks(void **state)
 {
 	(void)state;
-	run_with(ALL, 12);
-	run_with(ALL, 45);
+	run_with(ALL, 12, false);
+	run_with(ALL, 45, false);
+}
+
+static void
+so_it_is_with_the_cost_model(void **state)
+{
+	static const struct pt_cycles narrow = { 256, 1, 9, 77, 0 };
+
+	(void)state;
+	run_with(ALL, 0, true);
+	run_with(TSC_EN, 12, true);
+	run_with(CYC_EN | THRESHOLD(6), 45, true);
+	assert_true(run_and_count(ALL, 0, true, &narrow, EVENT_OVERFLOW) > 10);
 }
 
 /* Bytes that take their time, with and without overflows, and late PMIs. */
@@ -92,12 +105,14 @@ so_it_is_with_a_bounded_buffer(void **state)
 	static const struct pt_cycles narrower = { 256, 1, 50, 3000, 40 };
 
 	(void)state;
-	assert_int_equal(run_and_count(0, 0, &wide, EVENT_OVERFLOW), 0);
-	assert_true(run_and_count(0, 0, &wide, EVENT_TOPA_PMI) > 0);
-	assert_true(run_and_count(0, 0, &narrow, EVENT_OVERFLOW) > 10);
-	assert_true(run_and_count(ALL, 0, &narrow, EVENT_OVERFLOW) > 10);
-	assert_true(run_and_count(ALL, 45, &narrower, EVENT_OVERFLOW) > 10);
-	assert_true(run_and_count(0, 12, &narrower, EVENT_OVERFLOW) > 10);
+	assert_int_equal(run_and_count(0, 0, false, &wide, EVENT_OVERFLOW), 0);
+	assert_true(run_and_count(0, 0, false, &wide, EVENT_TOPA_PMI) > 0);
+	assert_true(run_and_count(0, 0, false, &narrow, EVENT_OVERFLOW) > 10);
+	assert_true(run_and_count(ALL, 0, false, &narrow, EVENT_OVERFLOW) > 10);
+	assert_true(
+	    run_and_count(ALL, 45, false, &narrower, EVENT_OVERFLOW) > 10);
+	assert_true(
+	    run_and_count(0, 12, false, &narrower, EVENT_OVERFLOW) > 10);
 }
 
 /* The cycle of the first event of KIND from the INDEX-th one of the log on. */
@@ -276,10 +291,11 @@ has_tsc(const struct packets *packets, uint64_t tsc)
  * crystal edge in between, asleep or awake; cycles add up to the whole.
  */
 static void
-check_times(uint32_t core_cbr)
+check_times(uint32_t core_cbr, bool cost)
 {
-	struct guest_options options = { .core_cbr = core_cbr,
-		.param = PARAM(ALL) };
+	struct guest_options options = {
+		.core_cbr = core_cbr, .cost = cost, .param = PARAM(ALL)
+	};
 	uint64_t cbr = core_cbr == 0 ? 37 : core_cbr;
 	uint64_t on, off, edges, wakes = 0;
 	struct packets packets;
@@ -335,9 +351,11 @@ static void
 packets_tell_the_machines_time(void **state)
 {
 	(void)state;
-	check_times(0);
-	check_times(12);
-	check_times(45);
+	check_times(0, false);
+	check_times(12, false);
+	check_times(45, false);
+	check_times(0, true);
+	check_times(12, true);
 }
 
 int
@@ -347,6 +365,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(time_is_the_same_in_every_way_of_running),
 		cmocka_unit_test(so_it_is_at_other_core_clocks),
 		cmocka_unit_test(so_it_is_with_a_bounded_buffer),
+		cmocka_unit_test(so_it_is_with_the_cost_model),
 		cmocka_unit_test(a_trace_wakes_its_cpu),
 		cmocka_unit_test(so_it_does_while_another_works),
 		cmocka_unit_test(a_trace_that_wakes_nobody_is_a_deadlock),

@@ -111,6 +111,7 @@ registers_devices_and_memory(void **state)
 	check("xstate", &(struct guest_options){ 0 });
 	check("bts", &(struct guest_options){ 0 });
 	check("counters", &(struct guest_options){ 0 });
+	check("counters", &(struct guest_options){ .cost = true });
 	check("single", &(struct guest_options){ .single_step = true });
 }
 

@@ -29,7 +29,8 @@ enum {
 	RDPMCS,
 	FREEZES,
 	REWRITTEN,
-	FETCHES
+	FETCHES,
+	CLOCKS
 };
 
 /* What retired while the counters were on, by ring: 0, or 1 for the others. */
@@ -390,6 +391,54 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 	}
 }
 
+/*
+ * By hand for Skylake, which issues four micro-operations a cycle: WRMSR takes 120; then 10
+ * slots, with DEC and JNZ one; then 999 times 9; and 4 instructions at the end.
+ */
+static void
+clocks_follow_the_cost_model(void **state)
+{
+	struct guest_options options = { .param = LOOPS, .cost = true };
+	const double cycles = 120 + 10 / 4.0 + 999 * 9 / 4.0 + 4 / 4.0;
+	struct guest guest;
+
+	(void)state;
+	guest_run_all_ways("counters", &options, &guest);
+	guest_assert_exit(&guest);
+	assert_int_equal(gp(&guest, 0), 1 + 1 + 10000 + 4);
+	assert_in_range(
+	    fixed(&guest, 1), (uint64_t)cycles - 1, (uint64_t)cycles + 1);
+	assert_int_equal(fixed(&guest, 1), fixed(&guest, 2));
+	guest_free(&guest);
+}
+
+/* The same place, however the guest is run; and later by as many cycles as it is to be. */
+static void
+an_overflow_of_a_clock_is_exact(void **state)
+{
+	uint64_t first = 0;
+
+	(void)state;
+	for (uint64_t count = 16; count < 256; count += 3 + count / 4) {
+		struct guest_options options = { .param = CLOCKS | count << 8,
+			.cost = true };
+		uint64_t at = 0;
+		struct guest guest;
+
+		guest_run_all_ways("counters", &options, &guest);
+		guest_assert_exit(&guest);
+		for (size_t i = 0; i < guest.event_count && at == 0; i++)
+			if (guest.event[i].kind == EVENT_COUNTER_OVERFLOW)
+				at = guest.event[i].cycles;
+		assert_true(at != 0);
+		if (first == 0)
+			first = at - 8 * count;
+		/* The instruction in which it overflows ends at most 120 cycles later. */
+		assert_in_range(at - 8 * count, first - 120, first + 120);
+		guest_free(&guest);
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -403,6 +452,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_pmi_freezes_them),
 		cmocka_unit_test(an_nmi_comes_before_the_fault_of_a_fetch),
 		cmocka_unit_test(a_running_counter_can_be_written),
+		cmocka_unit_test(clocks_follow_the_cost_model),
+		cmocka_unit_test(an_overflow_of_a_clock_is_exact),
 	};
 
 	if (argc > 1)

@@ -224,6 +224,7 @@ static void
 an_overflow_comes_at_its_event(void **state)
 {
 	struct pmu pmu = made("skylake");
+	struct pmu_room room;
 
 	(void)state;
 	write_msr(&pmu, CTRL, 0);
@@ -236,14 +237,19 @@ an_overflow_comes_at_its_event(void **state)
 	assert_int_equal(pmu.wanted, 0);
 	assert_int_equal(pmu_counting(&pmu), 0);
 	assert_int_equal(pmu_interrupting(&pmu), 0);
-	assert_int_equal(pmu_room(&pmu, false, 1), UINT64_MAX);
+	room = pmu_room(&pmu, false, 1);
+	assert_int_equal(room.insns, UINT64_MAX);
+	assert_int_equal(room.cycles, UINT64_MAX);
 	write_msr(&pmu, CTRL, 0x10000000f);
 	assert_int_equal(pmu_counting(&pmu), 7 | BIT(32));
 	assert_int_equal(pmu_interrupting(&pmu), 1 | BIT(32));
 	write_msr(&pmu, 0x4c1, BIT(48) - 10);
 	write_msr(&pmu, 0x4c2, BIT(48) - 4);
-	assert_int_equal(pmu_room(&pmu, false, 1), 4);
-	assert_int_equal(pmu_room(&pmu, true, 1), 10);
+	room = pmu_room(&pmu, false, 1);
+	assert_int_equal(room.insns, 4);
+	assert_int_equal(room.cycles, UINT64_MAX);
+	room = pmu_room(&pmu, true, 1);
+	assert_int_equal(room.insns, 10);
 	assert_int_equal(pmu.wanted,
 	    BIT(PMU_INSTRUCTIONS) | BIT(PMU_CYCLES) | BIT(PMU_BRANCHES));
 	/* Status without INT, too. */
@@ -252,7 +258,7 @@ an_overflow_comes_at_its_event(void **state)
 	assert_int_equal(read_msr(&pmu, 0xc2), 0);
 	assert_false(run(&pmu, true, 5, 3, false));
 	assert_int_equal(read_msr(&pmu, 0xc3), 3);
-	assert_int_equal(pmu_room(&pmu, true, 1), 1);
+	assert_int_equal(pmu_room(&pmu, true, 1).insns, 1);
 	assert_true(run(&pmu, true, 1, 0, false));
 	assert_int_equal(status(&pmu), 3);
 	assert_int_equal(read_msr(&pmu, 0xc1), 0);
@@ -263,8 +269,9 @@ an_overflow_comes_at_its_event(void **state)
 	write_msr(&pmu, FIXED_CTRL, 0xa00);
 	write_msr(&pmu, CTRL, BIT(34));
 	write_msr(&pmu, 0x30b, BIT(48) - 10);
-	assert_int_equal(pmu_room(&pmu, false, 3), UINT64_MAX);
-	assert_int_equal(pmu_room(&pmu, true, 3), 4);
+	assert_int_equal(pmu_room(&pmu, false, 3).cycles, UINT64_MAX);
+	assert_int_equal(pmu_room(&pmu, true, 3).cycles, 4);
+	assert_int_equal(pmu_room(&pmu, true, 3).insns, UINT64_MAX);
 	assert_false(run(&pmu, false, 50, 0, false));
 	assert_true(run(&pmu, true, 11, 0, false));
 	assert_int_equal(status(&pmu), 1 | BIT(34));

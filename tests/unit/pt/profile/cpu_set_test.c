@@ -110,6 +110,28 @@ an_erratum_shows_where_the_model_has_it(void **state)
 	    UINT32_C(1) << PROFILE_ERRATUM_SKZ84);
 }
 
+static void
+the_cost_model_is_for_every_cpu(void **state)
+{
+	(void)state;
+	expect_again("alderlake-p,alderlake-e+cost", NULL,
+	    "alderlake-p,alderlake-e+cost");
+	assert_true(cpu_set_has_cost(&cpu_set));
+	assert_true(cpu_set_of(&cpu_set, 1)->cost);
+	expect(
+	    "skylake+cost+skl014+cost", "bdm70", "skylake+bdm70+skl014+cost");
+	cpu_set_use_cost(&cpu_set);
+	assert_string_equal(cpu_set.text, "skylake+bdm70+skl014+cost");
+	expect("skylake", NULL, "skylake");
+	assert_false(cpu_set_has_cost(&cpu_set));
+	cpu_set_use_cost(&cpu_set);
+	assert_string_equal(cpu_set.text, "skylake+cost");
+	assert_false(profile_find("skylake")->cost);
+	/* It is no erratum. */
+	expect_error(
+	    "skylake", "cost", TZ_ENOENT, "--errata cost: no such erratum");
+}
+
 /* CPUID leaf 7, EDX, and leaf 1AH, EAX, of CPU. */
 static void
 expect_leaves(unsigned cpu, uint32_t edx, uint32_t eax)
@@ -240,6 +262,7 @@ main(void)
 		cmocka_unit_test(a_list_goes_round_the_cpus),
 		cmocka_unit_test(what_says_the_same_is_the_same_text),
 		cmocka_unit_test(an_erratum_shows_where_the_model_has_it),
+		cmocka_unit_test(the_cost_model_is_for_every_cpu),
 		cmocka_unit_test(a_mix_is_a_hybrid_part),
 		cmocka_unit_test(a_hybrid_part_announces_common_counters),
 		cmocka_unit_test(a_bad_line_is_refused_by_its_cause),
