@@ -207,6 +207,8 @@ plan_check(struct plan *plan, struct tz_error *err)
 			? options->profile
 			: plan->driver.profile,
 		    options->errata, &plan->cpu_set, err);
+	if (error == 0 && options->cost)
+		cpu_set_use_cost(&plan->cpu_set);
 	if (error == 0)
 		error = check_rest(plan, err);
 	if (error == 0)

@@ -317,6 +317,7 @@ record_end(struct record *record)
 void
 record_models(struct bundle_info *info, const struct cpu_set *cpu_set)
 {
+	info->cost = cpu_set_has_cost(cpu_set);
 	for (unsigned i = 0; i < BUNDLE_CPUS_MAX; i++) {
 		const struct profile *profile = cpu_set_of(cpu_set, i);
 		struct bundle_model *model = &info->model[i];

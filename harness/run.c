@@ -237,6 +237,10 @@ run_explain(struct run *run)
 		const char *text = machine_pt_error_text(run->machine, i);
 
 		machine_counters(run->machine, i, &cpu->counters);
+		if (cpu->counters.unknown_cost != NULL)
+			snprintf(cpu->unknown_cost, sizeof(cpu->unknown_cost),
+			    "%s", cpu->counters.unknown_cost);
+		cpu->counters.unknown_cost = NULL; /* it is the machine's */
 		cpu->wraps = record_wraps(run->record, i);
 		cpu->pt_errors = record_pt_errors(run->record, i);
 		snprintf(cpu->pt_error, sizeof(cpu->pt_error), "%s",

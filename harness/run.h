@@ -35,6 +35,7 @@ struct run_options {
 	uint64_t insns_max; /* at least 1 */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
+	bool cost;         /* cpu_set_use_cost() */
 	struct pt_cycles pt_cycles;
 	enum run_mode mode;
 	bool trace_kernel, trace_user;
@@ -62,6 +63,8 @@ struct run_outcome {
 		/* Performance counters that were enabled for an event without a
 		 * model, and IA32_PERFEVTSELx of the first: they stand still. */
 		uint64_t uncounted, uncounted_select;
+		/* The first instruction that the cost model does not know. */
+		char unknown_cost[RUN_LINE_BYTES];
 	} cpu[MACHINE_CPUS_MAX];
 	/* Configurations that the driver refused while the kernel ignored the error:
 	 * their number, and the CPU and the error of the first one. */

@@ -604,3 +604,14 @@ linux_guest_unknowns(const struct linux_guest *guest)
 {
 	return machine_unknowns(guest->machine);
 }
+
+const char *
+linux_guest_unknown_cost(const struct linux_guest *guest)
+{
+	struct machine_counters counters = { .unknown_cost = NULL };
+
+	for (unsigned i = 0;
+	     i < guest->options.cpu_count && counters.unknown_cost == NULL; i++)
+		machine_counters(guest->machine, i, &counters);
+	return counters.unknown_cost;
+}

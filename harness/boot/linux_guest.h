@@ -156,5 +156,7 @@ void linux_guest_mark_free(
 
 /* The accesses to MSRs and ports that nothing models. */
 const struct unknowns *linux_guest_unknowns(const struct linux_guest *guest);
+/* The first instruction that the cost model does not know, as its form; NULL: none. */
+const char *linux_guest_unknown_cost(const struct linux_guest *guest);
 
 #endif

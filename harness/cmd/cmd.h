@@ -12,9 +12,10 @@
 struct json_t;
 
 /* Help of the options that choose a machine's processors: run, explore, ... */
-#define CMD_PROFILE_HELP                                                     \
- "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, " \
- "CPU 1 ...: comma-separated NAME[*COUNT]; the list repeats"
+#define CMD_PROFILE_HELP                                                      \
+ "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, "  \
+ "CPU 1 ...: comma-separated NAME[*COUNT]; the list repeats; with \"+cost\" " \
+ "instructions take the time of the cost model"
 #define CMD_ERRATA_HELP \
  "Comma-separated errata that the models show, see: topaz list errata (none)"
 

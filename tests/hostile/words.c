@@ -39,6 +39,7 @@ static const struct {
 	{ "run", "--errata", { NULL } },
 	{ "run", "--set", { NULL } },
 	{ "run", "--core-ratio", { NULL } },
+	{ "run", "--cost", { NULL } },
 	{ "run", "--pt-buffer", { NULL } },
 	{ "run", "--source", { NULL } },
 	{ "run", "--drivers", { NULL } },

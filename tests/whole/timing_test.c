@@ -58,6 +58,14 @@ static const struct row rows[] = {
 	{ CTL(TSC | CYC | THRESHOLD(10u)), 45, false, 3000, 900 },
 };
 
+/* With the cost model: as exact as with a cycle an instruction. */
+static const struct row cost_rows[] = {
+	{ CTL(TSC | MTC(3u) | CYC), 0, true, 1, 0 },
+	{ CTL(TSC | MTC(0u) | CYC), 0, true, 1, 0 },
+	{ CTL(TSC | CYC | THRESHOLD(6u)), 0, false, 3000, 200 },
+	{ CTL(TSC | MTC(3u) | CYC), 45, false, 600, 1 },
+};
+
 static void
 check_stream(const struct verify_stream *stream, const struct row *row)
 {
@@ -73,26 +81,40 @@ check_stream(const struct verify_stream *stream, const struct row *row)
 }
 
 static void
-every_kind_of_timing_tells_the_time(void **state)
+check_rows(const struct row *row, size_t count, bool cost)
 {
 	char settings[32];
 
-	(void)state;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+	for (size_t i = 0; i < count; i++) {
 		struct run_options options = whole_options(
 		    "insntrace", "timing");
 		struct verify_result result;
 
-		snprintf(settings, sizeof(settings), "ctl=0x%x", rows[i].ctl);
+		snprintf(settings, sizeof(settings), "ctl=0x%x", row[i].ctl);
 		options.settings = settings;
-		options.core_cbr = rows[i].core_cbr;
+		options.core_cbr = row[i].core_cbr;
+		options.cost = cost;
 		options.cpu_count = i % 2 == 0 ? 1 : 2;
 		whole_verify(&options, &result);
 		whole_assert_match(&result, options.cpu_count, 50000);
 		for (size_t n = 0; n < result.stream_count; n++)
-			check_stream(&result.streams[n], &rows[i]);
+			check_stream(&result.streams[n], &row[i]);
 		verify_result_free(&result);
 	}
+}
+
+static void
+every_kind_of_timing_tells_the_time(void **state)
+{
+	(void)state;
+	check_rows(rows, TZ_ARRAY_LEN(rows), false);
+}
+
+static void
+so_it_does_with_the_cost_model(void **state)
+{
+	(void)state;
+	check_rows(cost_rows, TZ_ARRAY_LEN(cost_rows), true);
 }
 
 static void
@@ -208,6 +230,7 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_kind_of_timing_tells_the_time),
+		cmocka_unit_test(so_it_does_with_the_cost_model),
 		cmocka_unit_test(an_untimed_trace_has_no_time_to_compare),
 		cmocka_unit_test(overflows_are_accounted_for),
 		cmocka_unit_test(time_that_is_wrong_is_a_finding),

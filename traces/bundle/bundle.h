@@ -21,6 +21,7 @@ struct bundle_info {
 	char source[BUNDLE_NAME_BYTES]; /* file name without its folder */
 	char sha256[65];                /* of the driver's source */
 	uint32_t core_cbr;  /* of machine_config; 0: the profile's */
+	bool cost;          /* time by the cost model: emu/profile/cpu_set.h */
 	unsigned cpu_count; /* 1..BUNDLE_CPUS_MAX */
 	struct bundle_model {
 		char profile[BUNDLE_NAME_BYTES];

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MANIFEST_COST_MODEL "model" /* "cost" of "cpu" */
+
 /* 64-bit numbers are hexadecimal text: JSON integers are limited to 2^63 - 1. */
 static json_t *
 manifest_hex(uint64_t value)
@@ -164,6 +166,9 @@ manifest_format(const struct bundle *bundle, const struct manifest_files *files)
 	if (info->core_cbr != 0)
 		json_object_set_new(json_object_get(root, "cpu"), "core_cbr",
 		    json_integer(info->core_cbr));
+	if (info->cost)
+		json_object_set_new(json_object_get(root, "cpu"), "cost",
+		    json_string(MANIFEST_COST_MODEL));
 	if (manifest_check(root, check)) {
 		json_object_set_new(root, "check", json_string(check));
 		text = json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);
@@ -255,6 +260,15 @@ manifest_get_list(struct manifest_reader *reader, const json_t *from,
 	return elements;
 }
 
+/* True if VALUE is the name of the cost model. */
+static bool
+manifest_is_model(const json_t *value)
+{
+	const char *text = json_string_value(value);
+
+	return text != NULL && strcmp(text, MANIFEST_COST_MODEL) == 0;
+}
+
 static void
 manifest_get_info(struct manifest_reader *reader, const json_t *root,
     struct bundle_info *info)
@@ -279,6 +293,9 @@ manifest_get_info(struct manifest_reader *reader, const json_t *root,
 	if (json_object_get(cpu, "core_cbr") != NULL)
 		info->core_cbr = (uint32_t)manifest_get_count(
 		    reader, cpu, "core_cbr", UINT8_MAX);
+	info->cost = json_object_get(cpu, "cost") != NULL;
+	if (info->cost && !manifest_is_model(json_object_get(cpu, "cost")))
+		manifest_bad(reader, "cost", "is not \"model\"");
 	manifest_get_text(
 	    reader, root, "scenario", info->scenario, sizeof(info->scenario));
 	manifest_get_text(

@@ -179,20 +179,37 @@ time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
 		time_judge(work, bytes, config, mark, tsc);
 }
 
+/*
+ * *BEFORE: the core clock when the instruction began that turned tracing on or off at MARK,
+ * and that ended at CYCLES.  STEP: that of MARK.  False: there is none, or not known.
+ */
+static bool
+time_before(const struct verify_work *work, const struct decode_time_mark *mark,
+    const struct verify_step *step, uint64_t cycles, uint64_t *before)
+{
+	*before = cycles - 1;
+	if (!work->bundle->info.cost)
+		return mark->kind == TIMES_ON && cycles > 0;
+	if (mark->kind == TIMES_OFF)
+		return time_of_step(step, 0, before);
+	return mark->kind == TIMES_ON && step->retired > 0 &&
+	    exec_log_file_cycles(step->log, step->retired - 1, before);
+}
+
 static void
 time_mark(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode_time_config *config,
     const struct decode_time_mark *mark, const struct verify_step *step)
 {
 	struct time_span tsc, earlier;
-	uint64_t cycles;
+	uint64_t cycles, before;
 
 	if (!time_of_step(step, time_is_after(mark) ? 1 : 0, &cycles))
 		return;
 	tsc.first = tsc.last = time_tsc(work, cycles);
-	/* WRMSR and XRSTORS turn tracing on a cycle before they retire. */
-	if (mark->kind == TIMES_ON && cycles > 0) {
-		earlier.first = earlier.last = time_tsc(work, cycles - 1);
+	/* WRMSR and XRSTORS turn tracing on or off before they retire. */
+	if (time_before(work, mark, step, cycles, &before)) {
+		earlier.first = earlier.last = time_tsc(work, before);
 		if (!time_is_within(&mark->exact, tsc) &&
 		    time_is_within(&mark->exact, earlier))
 			tsc = earlier;

@@ -91,6 +91,7 @@ char *
 guest_run_unknowns(struct linux_guest *guest, size_t *count)
 {
 	const struct unknowns *unknowns = linux_guest_unknowns(guest);
+	const char *form = linux_guest_unknown_cost(guest);
 	char *text = NULL;
 	FILE *file = open_memstream(&text, count);
 
@@ -108,6 +109,11 @@ guest_run_unknowns(struct linux_guest *guest, size_t *count)
 		    unknown_name(item->access), item->index, item->count,
 		    item->cpu, place, item->insns);
 	}
+	if (form != NULL)
+		fprintf(file,
+		    "cost   \"%s\" is not in the cost model, nor may others "
+		    "be: a cycle each\n",
+		    form);
 	if (fclose(file) == 0)
 		return text;
 	free(text);

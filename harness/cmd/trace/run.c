@@ -43,6 +43,7 @@ enum {
 	OPT_SET,
 	OPT_SINGLE_STEP,
 	OPT_CORE_RATIO,
+	OPT_COST,
 	OPT_PT_BUFFER,
 	OPT_JSON,
 };
@@ -80,6 +81,10 @@ static const struct argp_option run_argp_options[] = {
 	{ "core-ratio", OPT_CORE_RATIO, "N", 0,
 	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
 	    0 },
+	{ "cost", OPT_COST, "1|model", 0,
+	    "Time of an instruction: one cycle, or by the cost model of its "
+	    "processor (1)",
+	    0 },
 	{ "pt-buffer", OPT_PT_BUFFER, "BYTES,DRAIN,LATENCY[,PMI]", 0,
 	    "Bound the unit's internal buffer: its size, bytes drained in a "
 	    "cycle (N or N/CYCLES), cycles from there into memory, and from a "
@@ -99,6 +104,17 @@ parse_mode(struct run_options *options, const char *text)
 		options->mode = RUN_MODE_CPU;
 	else
 		cmd_bad_value("mode", text, "cpu or thread");
+}
+
+static void
+parse_cost(struct run_options *options, const char *text)
+{
+	if (strcmp(text, "model") == 0)
+		options->cost = true;
+	else if (strcmp(text, "1") == 0)
+		options->cost = false;
+	else
+		cmd_bad_value("cost", text, "1 or model");
 }
 
 static void
@@ -229,6 +245,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		}
 		options->core_cbr = (uint32_t)value;
 		return 0;
+	case OPT_COST:
+		parse_cost(options, arg);
+		return 0;
 	case OPT_SET:
 		parse_set(input, arg);
 		return 0;
@@ -347,6 +366,14 @@ print_uncounted(unsigned number, const struct run_cpu *cpu)
 }
 
 static void
+print_unknown_cost(unsigned number, const struct run_cpu *cpu)
+{
+	printf("no cost: \"%s\" is not in the cost model, nor may others be; "
+	       "on cpu%u each takes one cycle\n",
+	    cpu->unknown_cost, number);
+}
+
+static void
 print_text(const struct run_options *options, const struct run_outcome *outcome)
 {
 	enum run_verdict verdict = run_verdict(outcome);
@@ -370,6 +397,8 @@ print_text(const struct run_options *options, const struct run_outcome *outcome)
 			print_pt_error(i, cpu);
 		if (cpu->uncounted != 0)
 			print_uncounted(i, cpu);
+		if (cpu->unknown_cost[0] != '\0')
+			print_unknown_cost(i, cpu);
 	}
 	print_end(outcome);
 	print_refused(outcome);
@@ -394,7 +423,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 		const struct run_cpu *cpu = &outcome->cpu[i];
 
 		json_array_append_new(cpus,
-		    json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s}",
+		    json_pack(
+			"{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}",
 			"branch_records", (json_int_t)cpu->branch_records,
 			"insns", (json_int_t)cpu->counters.insns, "nmis",
 			(json_int_t)cpu->counters.nmis, "pmis",
@@ -402,7 +432,8 @@ print_json(const struct run_options *options, const struct run_outcome *outcome)
 			(json_int_t)cpu->uncounted, "pt_errors",
 			(json_int_t)cpu->pt_errors, "trace_bytes",
 			(json_int_t)cpu->counters.trace_bytes, "wraps",
-			(json_int_t)cpu->wraps, "pt_error", cpu->pt_error));
+			(json_int_t)cpu->wraps, "pt_error", cpu->pt_error,
+			"unknown_cost", cpu->unknown_cost));
 	}
 	for (i = 0; i < outcome->frame_count; i++)
 		json_array_append_new(frames, json_string(outcome->frame[i]));

@@ -109,8 +109,13 @@ int
 layout_cpu_set(const struct layout *layout, unsigned cpu_count,
     struct cpu_set *cpu_set, struct tz_error *err)
 {
-	if (layout->profile != NULL)
+	if (layout->profile != NULL) {
+		bool cost = cpu_set_has_cost(cpu_set);
+
 		cpu_set_set(cpu_set, layout->profile);
+		if (cost)
+			cpu_set_use_cost(cpu_set);
+	}
 	for (size_t i = 0; i < layout->absent_count; i++) {
 		const struct layout_absent *absent = &layout->absent[i];
 

@@ -41,6 +41,8 @@ expect 2 "those of skylake are 24000000 and 3696000000 Hz, those of tremont 38" 
 expect 2 "alderlake-p,alderlake-e: 2 models, but --cpus 1" 1 \
     run --profile alderlake-p,alderlake-e
 expect 2 "--core-ratio 256: 1 to 255" 1 run --core-ratio 256
+expect 2 "--cost 2: 1 or model" 1 run --cost 2
+expect 2 "--errata kost: no such erratum" 1 run --profile skylake+kost
 expect 2 "--pt-buffer 512: BYTES,DRAIN,LATENCY" 1 run --pt-buffer 512
 expect 2 "--pt-buffer 512,1,2,x: BYTES,DRAIN" 1 run --pt-buffer 512,1,2,x
 expect 2 "--pt-buffer 512,1/,2: BYTES,DRAIN" 1 run --pt-buffer 512,1/,2

@@ -17,7 +17,7 @@
 #define SELECT_INV_CMASK UINT64_C(0xff800000)
 #define FREEZE_ON_PMI    TZ_BIT(12) /* of IA32_DEBUGCTL */
 
-/* Cycles of PAUSE on the machine's clock; every other instruction takes one. */
+/* Cycles of PAUSE without the cost model; every other instruction takes one. */
 #define PAUSE_CYCLES 140
 
 enum family { P6, CORE, COVE, ATOM, ARCH, BIG };
@@ -46,6 +46,12 @@ is_of(const struct profile *profile, enum family family)
 }
 
 enum counted
+counted_cycles(const struct profile *profile)
+{
+	return profile->cost ? COUNTED_UNKNOWN : COUNTED_CYCLE;
+}
+
+enum counted
 counted_of(const struct profile *profile, uint64_t select)
 {
 	static const struct {
@@ -65,7 +71,9 @@ counted_of(const struct profile *profile, uint64_t select)
 		if (rows[i].select == (select & 0xff) &&
 		    rows[i].umask == (select >> 8 & 0xff) &&
 		    is_of(profile, rows[i].family))
-			return rows[i].counted;
+			return rows[i].counted == COUNTED_CYCLE
+			    ? counted_cycles(profile)
+			    : rows[i].counted;
 	return COUNTED_UNKNOWN;
 }
 
@@ -117,8 +125,9 @@ counter_unit_value_msr(uint32_t msr)
 static void
 decide(struct counter_unit *unit)
 {
-	static const enum counted fixed[COUNTER_FIXED] = { COUNTED_ALL,
-		COUNTED_CYCLE, COUNTED_UNKNOWN, COUNTED_UNKNOWN };
+	const enum counted fixed[COUNTER_FIXED] = { COUNTED_ALL,
+		counted_cycles(unit->profile), COUNTED_UNKNOWN,
+		COUNTED_UNKNOWN };
 
 	for (unsigned i = 0; i < COUNTER_GENERAL; i++) {
 		struct counter_state *counter = &unit->counter[i];

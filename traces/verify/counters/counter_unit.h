@@ -54,6 +54,8 @@ struct counter_unit {
 	bool soft;    /* the last instruction is INT n */
 };
 
+/* What an event of core cycles is on PROFILE: with the cost model it is not compared. */
+enum counted counted_cycles(const struct profile *profile);
 /* What SELECT, a value of IA32_PERFEVTSELx, counts on PROFILE. */
 enum counted counted_of(const struct profile *profile, uint64_t select);
 

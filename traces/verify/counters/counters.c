@@ -328,7 +328,9 @@ start(struct counters *counters, struct verify_work *work)
 		if (profile == NULL)
 			return false;
 		insn_flow_start(&own->flow, work->logs[cpu]);
-		counter_unit_start(&own->unit, profile);
+		own->profile = *profile;
+		own->profile.cost = work->bundle->info.cost;
+		counter_unit_start(&own->unit, &own->profile);
 		own->thread = SIZE_MAX;
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)
 			own->use[i].owner = COUNTERS_NO_OWNER;

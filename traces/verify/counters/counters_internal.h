@@ -92,6 +92,7 @@ struct counters_nmi {
 
 struct counters_cpu {
 	struct insn_flow flow;
+	struct profile profile; /* of .unit, with .cost as the bundle has it */
 	struct counter_unit unit;
 	struct counter_use use[COUNTER_COUNT];
 	struct counters_nmi nmi;

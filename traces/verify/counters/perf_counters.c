@@ -38,7 +38,7 @@ counted_event(const struct profile *profile, const struct perf_attr *attr)
 	/* On a hybrid machine the upper half is the type of the PMU. */
 	switch ((uint32_t)attr->config) {
 	case PERF_HW_CYCLES:
-		return COUNTED_CYCLE;
+		return counted_cycles(profile);
 	case PERF_HW_INSTRUCTIONS:
 		return COUNTED_ALL;
 	case PERF_HW_BRANCHES:
