@@ -55,12 +55,15 @@ static uint64_t
 price_block(struct cpu *cpu, const struct block *block, unsigned count,
     struct cost_run *run)
 {
-	uint8_t bytes[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
+	uint8_t code[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
 	const struct block_insn *last = &block->insn[count - 1];
+	/* It may have overwritten what it has executed. */
+	const uint8_t *bytes = block->bytes != NULL ? block->bytes : code;
 	uint64_t units = 0;
 
 	/* Its page is gone. */
-	if (!walk_read(&cpu->space, (struct gva){ block->va }, bytes,
+	if (bytes == code &&
+	    !walk_read(&cpu->space, (struct gva){ block->va }, code,
 		(size_t)last->at + last->length, NULL))
 		return (uint64_t)count * COST_UNITS;
 	for (unsigned i = 0; i < count; i++) {
@@ -173,7 +176,9 @@ block_units(struct cpu *cpu, struct block *block, unsigned count, uint64_t next)
 	struct cost_run *run = &cpu->clock.run;
 	uint64_t units;
 
-	if (!cpu_continues_run(cpu, block) && count == block->insns) {
+	/* .repeat of a block that may be overwritten is only as it was. */
+	if (!cpu_continues_run(cpu, block) && count == block->insns &&
+	    !block->writable) {
 		(void)cpu_units_of(cpu, block);
 		if (block->ends_run) {
 			run->count = 0;
