@@ -26,10 +26,10 @@
 #define CR3               0x1000
 #define REPEATS           5
 
-enum way { WAY_BARE, WAY_PACKETS, WAY_TRUTH, WAY_COUNT };
+enum way { WAY_BARE, WAY_PACKETS, WAY_COST, WAY_TRUTH, WAY_COUNT };
 
 static const char *const way_names[] = { "bare engine", "packets on",
-	"packets and log on" };
+	"packets, cost model", "packets and log on" };
 
 struct program {
 	uint8_t bytes[65536];
@@ -159,7 +159,7 @@ drop_words(void *arg, const uint32_t *words, size_t count)
 
 static double
 time_machine(const struct program *program, unsigned cpus, bool with_exec_log,
-    uint64_t *insns)
+    bool cost, uint64_t *insns)
 {
 	struct cpu_set cpu_set;
 	struct machine_config config = {
@@ -175,6 +175,8 @@ time_machine(const struct program *program, unsigned cpus, bool with_exec_log,
 	double start;
 
 	cpu_set_set(&cpu_set, profile_find("skylake"));
+	if (cost)
+		cpu_set_use_cost(&cpu_set);
 	if (machine_create(&config, &observer, &machine, NULL) != 0)
 		abort();
 	fill_ram(machine_ram(machine), program);
@@ -220,8 +222,11 @@ measure(const struct program *program, unsigned cpus)
 	for (int i = 0; i < REPEATS; i++) {
 		time[WAY_BARE][i] = time_bare(program, cpus);
 		time[WAY_PACKETS][i] = time_machine(
-		    program, cpus, false, &insns);
-		time[WAY_TRUTH][i] = time_machine(program, cpus, true, &insns);
+		    program, cpus, false, false, &insns);
+		time[WAY_COST][i] = time_machine(
+		    program, cpus, false, true, &insns);
+		time[WAY_TRUTH][i] = time_machine(
+		    program, cpus, true, false, &insns);
 	}
 	for (int way = 0; way < WAY_COUNT; way++) {
 		qsort(time[way], REPEATS, sizeof(double), compare_doubles);
