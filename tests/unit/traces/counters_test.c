@@ -22,6 +22,7 @@
 #define OVF_CTRL    0x390u
 #define PEBS_ENABLE 0x3f1u
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
+#define UNCOMPARED  UINT64_C(0x51013c) /* the same; reference cycles */
 #define PERIOD      10u
 #define SKID        4u
 
@@ -457,6 +458,46 @@ sample(struct tape *tape, enum wrong wrong)
 	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, wrong == NO_ROOM);
 }
 
+/* Reference cycles, which are not compared; the NMI comes SKID instructions after AT. */
+static void
+uncompared(struct tape *tape, bool told, unsigned skid)
+{
+	const unsigned at = 6;
+
+	start(tape, SAMPLES);
+	write_msr(tape, VALUE, -UINT64_C(1000));
+	write_msr(tape, SELECT, UNCOMPARED);
+	write_msr(tape, CONTROL, 1);
+	user_run(tape, 0, at);
+	if (told)
+		event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	user_run(tape, at, skid);
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + at + skid);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	kernel_step(tape, 2);
+	user_run(tape, at + skid, 1);
+}
+
+/* When it overflows only the CPU says; its NMI is judged all the same. */
+static void
+an_event_that_is_not_compared_has_its_nmi(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	uncompared(&tape, true, SKID);
+	verdict(&tape, &result);
+	if (result.finding_count != 0)
+		fail_msg("%s", result.findings[0].text);
+	verify_result_free(&result);
+	uncompared(&tape, false, SKID);
+	assert_finding(&tape, "without an overflow");
+	uncompared(&tape, true, SKID + 1);
+	assert_finding(&tape, "the NMI of an overflow came after");
+}
+
 /* An overflow that is right, elsewhere than sample()'s; then the counter is off. */
 static void
 overflow(struct tape *tape)
@@ -790,6 +831,7 @@ main(void)
 		cmocka_unit_test(a_process_that_is_not_counted_is_found),
 		cmocka_unit_test(a_stop_may_discard_samples),
 		cmocka_unit_test(rounds_of_a_rep_are_skid),
+		cmocka_unit_test(an_event_that_is_not_compared_has_its_nmi),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_is_wrong_with_a_sample_is_found),

@@ -51,6 +51,14 @@ counted_cycles(const struct profile *profile)
 	return profile->cost ? COUNTED_UNKNOWN : COUNTED_CYCLE;
 }
 
+const char *
+counted_reason(const struct profile *profile)
+{
+	return profile->cost
+	    ? "the event has no rule, or is of the cost model's cycles"
+	    : "the event has no rule";
+}
+
 enum counted
 counted_of(const struct profile *profile, uint64_t select)
 {

@@ -56,6 +56,8 @@ struct counter_unit {
 
 /* What an event of core cycles is on PROFILE: with the cost model it is not compared. */
 enum counted counted_cycles(const struct profile *profile);
+/* Why an event of COUNTED_UNKNOWN is not compared on PROFILE. */
+const char *counted_reason(const struct profile *profile);
 /* What SELECT, a value of IA32_PERFEVTSELx, counts on PROFILE. */
 enum counted counted_of(const struct profile *profile, uint64_t select);
 

@@ -108,7 +108,7 @@ note_asked(struct counters *counters, uint64_t id, uint64_t select)
 	*row_of = (struct verify_counter){ .id = id,
 		.samples = owned->samples,
 		.unknown = owned->counted == COUNTED_UNKNOWN,
-		.reason = "the event has no rule" };
+		.reason = counted_reason(profile) };
 	snprintf(row_of->name, sizeof(row_of->name), "counter %" PRIx64, id);
 	snprintf(row_of->what, sizeof(row_of->what),
 	    "event %02x umask %02x in %s of ", (unsigned)(select & 0xff),

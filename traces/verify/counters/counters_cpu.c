@@ -523,9 +523,14 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 	    : COUNTER_GENERAL + (unsigned)event->a - 32;
 	const struct overflow *first = own->overflows;
 
-	if (own->differs || number >= COUNTER_COUNT ||
-	    !is_compared(own, number))
+	if (own->differs || number >= COUNTER_COUNT)
 		return;
+	if (!is_compared(own, number)) {
+		/* Its NMI follows; only the CPU can say of what. */
+		if (event->b != 0)
+			raise_pmi(own, event->insns);
+		return;
+	}
 	if (own->overflow_count == 0 || first->counter != number ||
 	    first->insns != event->insns) {
 		differ(counters, event->cpu,

@@ -122,7 +122,8 @@ add_event(struct counters *counters, const struct perf_attr *attr)
 	};
 	describe(counters_result(counters, owned), attr);
 	if (owned->counted == COUNTED_UNKNOWN)
-		refuse(counters, owned, "the event has no rule");
+		refuse(counters, owned,
+		    counted_reason(counters->cpu[0].unit.profile));
 	for (size_t i = 0; i + 1 < counters->owned_count; i++)
 		if (is_same(&counters->owned[i], owned)) {
 			refuse(counters, owned, "another event is the same");
