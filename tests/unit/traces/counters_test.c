@@ -494,6 +494,8 @@ an_event_that_is_not_compared_has_its_nmi(void **state)
 	verify_result_free(&result);
 	uncompared(&tape, false, SKID);
 	assert_finding(&tape, "without an overflow");
+	uncompared(&tape, true, 0);
+	assert_finding(&tape, "an NMI came before the skid");
 	uncompared(&tape, true, SKID + 1);
 	assert_finding(&tape, "the NMI of an overflow came after");
 }

@@ -52,6 +52,13 @@ owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
 static void
 raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
+	/* No instruction is between, as HLT or rounds of a REP were the skid.  The execution
+	 * log is read up to there first. */
+	if (own->nmi.unexplained && own->nmi.unexplained_at == insns) {
+		own->nmi.unexplained = false;
+		own->nmi.early = own->halted_at != insns;
+		return;
+	}
 	if (own->nmi.due && insns <= own->nmi.due_at)
 		return;
 	own->nmi.due = true;
@@ -195,6 +202,20 @@ count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 		add_sample(counters, own, piece, due);
 }
 
+/* All events up to the instruction RETIRED are known. */
+static void
+judge_unexplained(struct counters *counters, unsigned cpu, uint64_t retired)
+{
+	struct counters_nmi *nmi = &counters->cpu[cpu].nmi;
+
+	if (!nmi->unexplained || retired <= nmi->unexplained_at)
+		return;
+	nmi->unexplained = false;
+	differ(counters, cpu,
+	    "an NMI at instruction %" PRIu64 " without an overflow",
+	    nmi->unexplained_at);
+}
+
 /* Each NMI must be a PMI, after the skid of its overflow. */
 static void
 judge_nmi(
@@ -206,9 +227,8 @@ judge_nmi(
 	bool rep = due <= skid || own->rep_at > due - skid;
 
 	if (!own->nmi.due) {
-		differ(counters, cpu,
-		    "an NMI at instruction %" PRIu64 " without an overflow",
-		    piece->before);
+		own->nmi.unexplained = true;
+		own->nmi.unexplained_at = piece->before;
 		return;
 	}
 	own->nmi.due = false;
@@ -282,6 +302,7 @@ take_event(
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 
+	judge_unexplained(counters, cpu, piece->before);
 	count(counters, cpu, piece);
 	if (piece->vector == 2)
 		take_nmi(counters, cpu, piece);
@@ -307,6 +328,7 @@ take_insns(
 		    "instruction %" PRIu64,
 		    piece->before);
 	own->nmi.after_early = false;
+	judge_unexplained(counters, cpu, piece->before);
 	count(counters, cpu, piece);
 	own->last_ip = insn_piece_ip(&own->flow, piece, piece->count - 1);
 	if (piece->cpl != 3)
@@ -654,6 +676,7 @@ counters_finish_cpu(struct counters *counters, unsigned cpu)
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	counters_advance(counters, cpu, UINT64_MAX);
+	judge_unexplained(counters, cpu, UINT64_MAX);
 	if (own->sample_count != 0)
 		differ(counters, cpu,
 		    "a PEBS record must have been made after %" PRIu64

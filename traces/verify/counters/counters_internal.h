@@ -79,6 +79,8 @@ struct counters_nmi {
 	bool due;
 	uint64_t due_at; /* instructions that will have retired when it comes */
 	uint64_t unblocked; /* after the IRET of the last one */
+	bool unexplained;   /* the last one, when this many had retired: */
+	uint64_t unexplained_at;
 	bool runs;
 	bool early; /* it came in a REP: the next instruction is one */
 	bool after_early;
