@@ -118,38 +118,44 @@ repeat_units(struct cpu *cpu, const struct cost_run *run,
 	return cost_run_repeat(run, code.insn, code.count);
 }
 
-/* What an iteration of the string instruction at the end of BLOCK takes, if there is one. */
-static uint32_t
-find_iteration(struct cpu *cpu, const struct block *block)
+/* The instruction INDEX of BLOCK with its cost; NULL: it cannot be read any more. */
+static const struct cost_insn *
+insn_of(struct cpu *cpu, const struct block *block, unsigned index)
 {
-	const struct cost_insn *insn;
+	const struct block_insn *insn = &block->insn[index];
+	uint64_t va = block->va + insn->at;
 	uint8_t bytes[INSN_BYTES_MAX];
 
-	if (block->insns == 0 || block->last.class != INSN_REP ||
-	    !walk_read(&cpu->space, (struct gva){ block->last_va }, bytes,
-		block->last.length, NULL))
-		return 0;
-	insn = cost_cache_insn(
-	    cpu->clock.known, bytes, block->last.length, block->last_va);
-	return insn == NULL ? 0 : insn->iteration;
+	if (block->bytes != NULL)
+		memcpy(bytes, block->bytes + insn->at, insn->length);
+	else if (!walk_read(&cpu->space, (struct gva){ va }, bytes,
+		     insn->length, NULL))
+		return NULL;
+	return cost_cache_insn(cpu->clock.known, bytes, insn->length, va);
 }
 
 /* The cost of BLOCK if it begins a run. */
 static void
 price_alone(struct cpu *cpu, struct block *block)
 {
+	const struct cost_insn *insn;
 	struct cost_run run;
 	uint64_t units, repeat;
 
+	block->units = 0;
+	if (block->insns == 0)
+		return;
 	cost_run_begin(&run, cpu->config.profile->uarch->cost);
-	units = block->insns == 0 ? 0
-				  : price_block(cpu, block, block->insns, &run);
+	units = price_block(cpu, block, block->insns, &run);
 	block->ends_run = !cost_run_goes_on(&run, block->next_va);
 	repeat = repeat_units(cpu, &run, &block->last, block->last.target);
 	TZ_ASSERT(units < BLOCK_UNPRICED && repeat < BLOCK_UNPRICED);
 	block->units = (uint32_t)units;
 	block->repeat = (uint32_t)repeat;
-	block->iteration = find_iteration(cpu, block);
+	insn = insn_of(cpu, block, 0);
+	block->begins_run = insn != NULL && cost_run_is_alone(insn);
+	insn = insn_of(cpu, block, block->insns - 1u);
+	block->iteration = insn == NULL ? 0 : insn->iteration;
 }
 
 uint64_t
@@ -163,10 +169,12 @@ cpu_units_of(struct cpu *cpu, struct block *block)
 }
 
 bool
-cpu_continues_run(const struct cpu *cpu, const struct block *block)
+cpu_continues_run(struct cpu *cpu, struct block *block)
 {
-	return cost_run_goes_on(&cpu->clock.run, block->va) &&
-	    block->insns > 0 && block->insn[0].class != INSN_REP;
+	if (block->insns == 0 || !cost_run_goes_on(&cpu->clock.run, block->va))
+		return false;
+	(void)cpu_units_of(cpu, block);
+	return !block->begins_run;
 }
 
 /* The cost of the first COUNT instructions of BLOCK, which go on to NEXT. */

@@ -70,7 +70,7 @@ uint64_t cpu_units_of(struct cpu *cpu, struct block *block);
 /* What the cost model adds to the state of the clock; 0 without it. */
 uint64_t cpu_hash_cost(const struct cpu *cpu);
 /* True if BLOCK, which is entered now, continues the run of the instructions before. */
-bool cpu_continues_run(const struct cpu *cpu, const struct block *block);
+bool cpu_continues_run(struct cpu *cpu, struct block *block);
 /* CYCLES pass without an instruction. */
 void cpu_pass_time(struct cpu *cpu, uint64_t cycles);
 /* The cycle of the unit's next action; UINT64_MAX: none. */

@@ -180,8 +180,9 @@ time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
 }
 
 /*
- * *BEFORE: the core clock when the instruction began that turned tracing on or off at MARK,
- * and that ended at CYCLES.  STEP: that of MARK.  False: there is none, or not known.
+ * An instruction turned tracing on or off at MARK; it ended at CYCLES.  *BEFORE: the core
+ * clock when it began.  STEP is what MARK is compared with.  False: MARK is of another kind,
+ * or that time is not known.
  */
 static bool
 time_before(const struct verify_work *work, const struct decode_time_mark *mark,

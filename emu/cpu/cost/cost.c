@@ -59,9 +59,9 @@ static const struct repeated {
 #undef REPEATED
 };
 
-/* What tables of mnemonics say of INSN. */
+/* What fixed.def and repeated.def say of INSN. */
 static void
-find_serial(struct cost_insn *insn)
+find_fixed(struct cost_insn *insn)
 {
 	const char *form = insn->facts.form;
 
@@ -141,7 +141,7 @@ cost_insn(const struct profile_cost *model, const uint8_t *bytes, size_t count,
 
 	if (!insn_facts(bytes, count, va, &insn->facts))
 		return false;
-	find_serial(insn);
+	find_fixed(insn);
 	insn->uops = is_renamed(facts) || insn->serial > 0
 	    ? &no_uops
 	    : uop_find(facts->form, model->column);

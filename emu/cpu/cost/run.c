@@ -14,8 +14,8 @@ cost_run_goes_on(const struct cost_run *run, uint64_t va)
 	    va == run->next && va / TZ_PAGE_BYTES == run->begin / TZ_PAGE_BYTES;
 }
 
-static bool
-is_alone(const struct cost_insn *insn)
+bool
+cost_run_is_alone(const struct cost_insn *insn)
 {
 	return insn->serial > 0 || insn->facts.class == INSN_REP;
 }
@@ -25,7 +25,7 @@ cost_run_add(struct cost_run *run, const struct cost_insn *insn, uint64_t va)
 {
 	uint64_t units = 0;
 
-	if (is_alone(insn) || !cost_run_goes_on(run, va)) {
+	if (cost_run_is_alone(insn) || !cost_run_goes_on(run, va)) {
 		units = cost_run_charge(run);
 		cost_run_begin(run, run->sum.model);
 		run->begin = va;
@@ -35,7 +35,8 @@ cost_run_add(struct cost_run *run, const struct cost_insn *insn, uint64_t va)
 		run->unknown += COST_UNITS;
 	run->count++;
 	run->next = va + insn->facts.length;
-	run->over = is_alone(insn) || insn_is_transfer(insn->facts.class);
+	run->over = cost_run_is_alone(insn) ||
+	    insn_is_transfer(insn->facts.class);
 	return units;
 }
 

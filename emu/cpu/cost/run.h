@@ -18,19 +18,21 @@
 
 struct cost_run {
 	struct cost_sum sum;
-	uint64_t begin,
-	    next; /* addresses: of its first instruction, behind its last */
+	uint64_t begin;   /* the address of its first instruction */
+	uint64_t next;    /* the one behind its last */
 	uint64_t unknown; /* units of instructions that the tables do not know */
-	uint64_t
-	    charged; /* units, of P(count), that cost_run_charge() returned */
-	unsigned count; /* instructions; 0: the next one begins a run */
-	bool over;      /* the next one begins a run, too */
+	uint64_t charged; /* units of P(count) that cost_run_charge() returned */
+	unsigned count;   /* instructions; 0: the next one begins a run */
+	bool over;        /* the next one begins a run, too */
 };
 
 /* Before the first instruction. */
 void cost_run_begin(struct cost_run *run, const struct profile_cost *model);
 
-/* True if an instruction at VA, neither alone nor repeated, would be one of RUN. */
+/* True if INSN is a run of its own: it executes alone, or repeats. */
+bool cost_run_is_alone(const struct cost_insn *insn);
+
+/* True if an instruction at VA that is not alone would be one of RUN. */
 bool cost_run_goes_on(const struct cost_run *run, uint64_t va);
 
 /*

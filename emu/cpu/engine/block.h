@@ -65,7 +65,9 @@ struct block {
 	uint8_t effect; /* of a block of one instruction; 0: not known yet */
 	uint16_t first_store; /* index of an instruction; .insns: none stores */
 	uint16_t split; /* bytes of a writable block before its second page */
-	bool ends_run; /* the next instruction begins a run of the cost model */
+	/* Its first instruction, or the one after its last, begins a run of the cost model,
+	 * whatever was before. */
+	bool begins_run, ends_run;
 	uint32_t units;  /* its cost, if it begins a run; BLOCK_UNPRICED */
 	uint32_t repeat; /* what is added where its last run follows itself */
 	uint32_t iteration; /* or where its last instruction, with REP, repeats */

@@ -56,15 +56,11 @@ static bool
 is_too_long(struct cpu *cpu, struct block *block)
 {
 	uint64_t cycles = cycles_until_look(cpu);
-
-	if (cycles > UINT32_MAX)
-		return false;
 	/* The cost of a block that continues a run can be a little higher. */
-	if (cpu->config.profile->cost && cycles <= COST_SLACK_CYCLES)
-		return true;
-	if (cpu->config.profile->cost)
-		cycles -= COST_SLACK_CYCLES;
-	return cycles * COST_UNITS < cpu_units_of(cpu, block);
+	uint64_t slack = cpu->config.profile->cost ? COST_SLACK_CYCLES : 0;
+
+	return cycles <= UINT32_MAX &&
+	    cycles * COST_UNITS < cpu_units_of(cpu, block) + slack * COST_UNITS;
 }
 
 /* True if the step engine is needed before the next block is known. */
