@@ -30,7 +30,8 @@ enum {
 	FREEZES,
 	REWRITTEN,
 	FETCHES,
-	CLOCKS
+	CLOCKS,
+	LOADS
 };
 
 /* What retired while the counters were on, by ring: 0, or 1 for the others. */
@@ -412,6 +413,27 @@ clocks_follow_the_cost_model(void **state)
 	guest_free(&guest);
 }
 
+/* 100 iterations of LODSB more: repeated.def says 2 cycles for each. */
+static void
+each_iteration_takes_its_time(void **state)
+{
+	uint64_t cycles[2];
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		struct guest_options options = {
+			.param = LOADS | (50 + 100 * i) << 8, .cost = true
+		};
+		struct guest guest;
+
+		guest_run_all_ways("counters", &options, &guest);
+		guest_assert_exit(&guest);
+		cycles[i] = fixed(&guest, 1);
+		guest_free(&guest);
+	}
+	assert_int_equal(cycles[1] - cycles[0], 200);
+}
+
 /* The same place, however the guest is run; and later by as many cycles as it is to be. */
 static void
 an_overflow_of_a_clock_is_exact(void **state)
@@ -453,6 +475,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(an_nmi_comes_before_the_fault_of_a_fetch),
 		cmocka_unit_test(a_running_counter_can_be_written),
 		cmocka_unit_test(clocks_follow_the_cost_model),
+		cmocka_unit_test(each_iteration_takes_its_time),
 		cmocka_unit_test(an_overflow_of_a_clock_is_exact),
 	};
 

@@ -34,7 +34,7 @@ main:
 	.balign 4
 cases:	.long loops - cases, kinds - cases, overflow - cases, privilege - cases
 	.long halted - cases, rdpmcs - cases, freezes - cases, rewritten - cases
-	.long fetches - cases, clocks - cases
+	.long fetches - cases, clocks - cases, loads - cases
 
 read_all:
 	wr 0x38f, 0
@@ -201,6 +201,15 @@ clocks:	wr 0x186, 0x53003c
 
 	.balign 16
 clocks_data: .fill 208, 1, 1
+
+	/* Byte 1 bytes by a string instruction. */
+loads:	wr 0x38d, 0x333
+	lea rsi, [rip + main]
+	wr 0x38f, ALL
+	movzx ecx, byte ptr [rip + param + 1]
+	rep lodsb
+	call read_all
+	ret
 
 	/* The handler's view, and byte 2: it lets the counter overflow again. */
 on_nmi:	push rsi
