@@ -441,7 +441,7 @@ an_overflow_of_a_clock_is_exact(void **state)
 	uint64_t first = 0;
 
 	(void)state;
-	for (uint64_t count = 16; count < 256; count += 3 + count / 4) {
+	for (uint64_t count = 16; count < 256; count += 1 + count / 12) {
 		struct guest_options options = { .param = CLOCKS | count << 8,
 			.cost = true };
 		uint64_t at = 0;

@@ -161,7 +161,8 @@ fetches:
 
 	/*
 	 * Counter 0, of core cycles, overflows 8 times byte 1 cycles after its WRMSR, in
-	 * code of every speed: a page ends in it, and a string instruction repeats.
+	 * code of every speed: a page ends in it, a string instruction repeats, and code that
+	 * begins a run also continues one.
 	 */
 clocks:	wr 0x186, 0x53003c
 	movzx eax, byte ptr [rip + param + 1]
@@ -190,7 +191,12 @@ clocks:	wr 0x186, 0x53003c
 	.fill 6, 1, 0x90
 	pop rax
 	mov ecx, 9
-3:	imul rax, rax
+3:	test cl, 1
+	jz 4f
+	cmpxchg8b qword ptr [rip + clocks_data + 64] /* the CPU's own */
+4:	imul rax, rax
+	imul rax, rax
+	add rdx, 1
 	dec ecx
 	jnz 3b
 	cpuid
