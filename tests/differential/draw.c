@@ -299,6 +299,21 @@ is_bit_test(const struct decoded *d)
 	    d->insn.mnemonic == ZYDIS_MNEMONIC_BTC;
 }
 
+/*
+ * Where the operand is.  An x87 instruction with an exception that is not masked has it
+ * where no page fault can be: processors differ in which of the two comes first.
+ */
+static uint64_t
+draw_place(struct make *make, const struct decoded *d,
+    const ZydisDecodedOperand *operand)
+{
+	if (make->x87_unmasked &&
+	    d->insn.opcode_map == ZYDIS_OPCODE_MAP_DEFAULT &&
+	    (d->insn.opcode & 0xf8) == 0xd8)
+		return DATA_VA + 64 + below(make, DATA_BYTES - 256);
+	return make_place(make, operand->size / 8u, is_aligned(d, operand));
+}
+
 /* Makes the registers of an effective address lead to a place. */
 static bool
 fix_address(struct make *make, const struct decoded *d,
@@ -307,8 +322,7 @@ fix_address(struct make *make, const struct decoded *d,
 	int base = number_of(operand->mem.base);
 	int index = number_of(operand->mem.index);
 	int64_t offset = operand->mem.disp.value;
-	uint64_t place = make_place(
-	    make, operand->size / 8u, is_aligned(d, operand));
+	uint64_t place = draw_place(make, d, operand);
 	unsigned at = d->insn.raw.disp.offset;
 	int64_t step = (int64_t)below(make, 17) - 8;
 	uint32_t low;
