@@ -16,27 +16,64 @@ exec_log_file_free(struct exec_log_file *log)
 	free(log->msrs);
 	free(log->events);
 	free(log->times);
+	free(log->softs);
 	free(log);
+}
+
+/* The number of records before INSNS. */
+static size_t
+find_time(const struct exec_log_file *log, uint64_t insns)
+{
+	size_t low = 0, high = log->time_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (log->times[mid].insns < insns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
 }
 
 bool
 exec_log_file_cycles(
     const struct exec_log_file *log, uint64_t insns, uint64_t *cycles)
 {
-	size_t low = 0, high = log->time_count;
+	size_t low = find_time(log, insns + 1);
 
-	/* The last record at or before INSNS. */
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (log->times[mid].insns <= insns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
 	if (low == 0)
 		return false;
 	*cycles = log->times[low - 1].cycles + insns -
 	    log->times[low - 1].insns;
 	return true;
+}
+
+bool
+exec_log_file_moment(
+    const struct exec_log_file *log, uint64_t insns, size_t n, uint64_t *cycles)
+{
+	size_t at = find_time(log, insns) + n;
+
+	if (at >= log->time_count || log->times[at].insns != insns)
+		return false;
+	*cycles = log->times[at].cycles;
+	return true;
+}
+
+bool
+exec_log_file_is_soft(const struct exec_log_file *log, uint64_t insns)
+{
+	size_t low = 0, high = log->soft_count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (log->softs[mid] < insns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < log->soft_count && log->softs[low] == insns;
 }

@@ -31,7 +31,8 @@ struct exec_log_reader {
 
 	/* Allocated and used elements of the log's arrays. */
 	size_t block_room, offset_room;
-	size_t context_room, msr_room, event_room, time_room, gap_room;
+	size_t context_room, msr_room, event_room, time_room, gap_room,
+	    soft_room;
 	size_t block_count, offset_count;
 	size_t context_count, msr_count, event_count, gap_count;
 
@@ -231,6 +232,23 @@ read_block(
 	return found;
 }
 
+/* Appends the block INDEX as retired. */
+static void
+read_retire_block(struct exec_log_reader *reader, uint32_t index)
+{
+	struct exec_log_file *log = reader->log;
+	const struct exec_log_block *block = &log->blocks[index];
+
+	read_step(reader, EXEC_LOG_FILE_BLOCK, index);
+	log->insns += block->count;
+	if (block->transfer != CODE_SOFT)
+		return;
+	if (!GROW(log->softs, reader->soft_room, log->soft_count + 1))
+		read_no_memory(reader);
+	else
+		log->softs[log->soft_count++] = log->insns;
+}
+
 /* Appends the block [va, va + size) as retired. */
 static void
 read_retire(
@@ -238,10 +256,8 @@ read_retire(
 {
 	uint32_t index = read_block(reader, va, size, code);
 
-	if (index == READ_NO_BLOCK)
-		return;
-	read_step(reader, EXEC_LOG_FILE_BLOCK, index);
-	reader->log->insns += reader->log->blocks[index].count;
+	if (index != READ_NO_BLOCK)
+		read_retire_block(reader, index);
 }
 
 /* LEFT: bytes of code at CODE, if the log has it. */
@@ -283,8 +299,7 @@ read_whole_run(struct exec_log_reader *reader, struct exec_log_define *define)
 	}
 	block = &reader->log->blocks[define->block];
 	if (!block->rep) {
-		read_step(reader, EXEC_LOG_FILE_BLOCK, define->block);
-		reader->log->insns += block->count;
+		read_retire_block(reader, define->block);
 		return;
 	}
 	rep_ip = exec_log_block_ip(reader->log, block, block->count - 1);

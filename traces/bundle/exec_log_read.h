@@ -63,6 +63,8 @@ struct exec_log_file {
 		uint64_t cycles; /* core clock at that point */
 	} * times;               /* in order */
 	size_t time_count;
+	uint64_t *softs; /* instructions retired after each INT n, INT3 or INTO */
+	size_t soft_count;
 	uint64_t insns; /* retired in all */
 };
 
@@ -72,6 +74,18 @@ struct exec_log_file {
  */
 bool exec_log_file_cycles(
     const struct exec_log_file *log, uint64_t insns, uint64_t *cycles);
+
+/*
+ * *CYCLES: the core clock at the N-th moment of which the log has a time when INSNS
+ * instructions had retired: N is 0 for the first.  With the cost model that is when the last
+ * of them retired; the others are ends of the times that passed before the next one.  False:
+ * there are not so many.
+ */
+bool exec_log_file_moment(const struct exec_log_file *log, uint64_t insns,
+    size_t n, uint64_t *cycles);
+
+/* Is the last of the first INSNS instructions a software interrupt? */
+bool exec_log_file_is_soft(const struct exec_log_file *log, uint64_t insns);
 
 /*
  * Reads COUNT words; NAME is for messages.  -TZ_EFORMAT: a format error, or an

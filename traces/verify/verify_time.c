@@ -197,17 +197,65 @@ time_before(const struct verify_work *work, const struct decode_time_mark *mark,
 	    exec_log_file_cycles(step->log, step->retired - 1, before);
 }
 
+/*
+ * With the cost model, the CPU may have slept and delivered interrupts between two
+ * instructions.  The time of the one before is the first there; that of an event is one of
+ * them: the one at MARK, if there is one.
+ */
+static void
+time_between(const struct verify_work *work,
+    const struct decode_time_mark *mark, const struct verify_step *step,
+    uint64_t retired, struct time_span *tsc)
+{
+	uint64_t cycles;
+
+	if (!work->bundle->info.cost)
+		return;
+	for (size_t n = 0; exec_log_file_moment(
+		 step->log, step->retired + retired, n, &cycles);
+	     n++) {
+		uint64_t at = time_tsc(work, cycles);
+		struct time_span moment = { at, at };
+
+		if (mark->kind == TIMES_TIP ||
+		    time_is_within(&mark->exact, moment)) {
+			*tsc = moment;
+			return;
+		}
+	}
+}
+
+/*
+ * Tracing ended at MARK, not when STEP had retired: if a software interrupt comes next, which
+ * is not one of the decoder's instructions, *TSC is the time when that had retired.
+ */
+static void
+time_after_soft(const struct verify_work *work,
+    const struct decode_time_mark *mark, const struct verify_step *step,
+    struct time_span *tsc)
+{
+	uint64_t cycles;
+
+	if (mark->kind != TIMES_OFF || time_is_within(&mark->exact, *tsc) ||
+	    !exec_log_file_is_soft(step->log, step->retired + 2) ||
+	    !exec_log_file_cycles(step->log, step->retired + 2, &cycles))
+		return;
+	tsc->first = tsc->last = time_tsc(work, cycles);
+	time_between(work, mark, step, 2, tsc);
+}
+
 static void
 time_mark(struct verify_work *work, const struct verify_bytes *bytes,
     const struct decode_time_config *config,
     const struct decode_time_mark *mark, const struct verify_step *step)
 {
+	uint64_t retired = time_is_after(mark) ? 1 : 0, cycles, before;
 	struct time_span tsc, earlier;
-	uint64_t cycles, before;
 
-	if (!time_of_step(step, time_is_after(mark) ? 1 : 0, &cycles))
+	if (!time_of_step(step, retired, &cycles))
 		return;
 	tsc.first = tsc.last = time_tsc(work, cycles);
+	time_between(work, mark, step, retired, &tsc);
 	/* WRMSR and XRSTORS turn tracing on or off before they retire. */
 	if (time_before(work, mark, step, cycles, &before)) {
 		earlier.first = earlier.last = time_tsc(work, before);
@@ -215,6 +263,7 @@ time_mark(struct verify_work *work, const struct verify_bytes *bytes,
 		    time_is_within(&mark->exact, earlier))
 			tsc = earlier;
 	}
+	time_after_soft(work, mark, step, &tsc);
 	time_judge(work, bytes, config, mark, tsc);
 }
 

@@ -39,7 +39,7 @@ END
 mkdir bin && cc -O1 -o bin/prog prog.c || exit 1
 # The kernel is that of the cache, the program that of the shell's search.
 PATH=$dir/bin:$PATH
-expect 0 "topaz verify bundle" 0 run linux-pt --workload prog --perf '-B -N -e intel_pt//u -e instructions:u -c 1000' -o bundle
+expect 0 "topaz verify bundle" 0 run linux-pt --workload prog --perf '-B -N -e intel_pt/cyc/u -e instructions:u -c 1000' -o bundle
 grep -q '^RDMSR  0x' bundle/unknown.txt ||
     { echo "linux_pt: unknown MSRs are not listed:"; cat bundle/unknown.txt; bad=1; }
 "$topaz" verify bundle >own || { echo "linux_pt:"; cat own; exit 1; }

@@ -119,6 +119,38 @@ runs_come_back_as_their_instructions(void **state)
 }
 
 static void
+times_and_software_interrupts_are_found_by_number(void **state)
+{
+	static const uint8_t want[] = { 0x02, 0x07, 0x09, 0x14 };
+	struct session session;
+	uint64_t cycles;
+
+	(void)state;
+	start(&session);
+	session.bytes[0x14] = 0xcc; /* INT3 */
+	exec_log_time(session.exec_log, 100);
+	exec_log_run(session.exec_log, BASE + 0x02, 9);
+	exec_log_time(session.exec_log, 110);
+	exec_log_time(session.exec_log, 130);
+	exec_log_run(session.exec_log, BASE + 0x14, 1);
+	check_retired(&session, want, sizeof(want));
+	assert_true(exec_log_file_cycles(session.log, 2, &cycles));
+	assert_int_equal(cycles, 102);
+	assert_true(exec_log_file_cycles(session.log, 3, &cycles));
+	assert_int_equal(cycles, 130);
+	assert_true(exec_log_file_moment(session.log, 3, 0, &cycles));
+	assert_int_equal(cycles, 110);
+	assert_true(exec_log_file_moment(session.log, 3, 1, &cycles));
+	assert_int_equal(cycles, 130);
+	assert_false(exec_log_file_moment(session.log, 3, 2, &cycles));
+	assert_false(exec_log_file_moment(session.log, 2, 0, &cycles));
+	assert_false(exec_log_file_is_soft(session.log, 3));
+	assert_true(exec_log_file_is_soft(session.log, 4));
+	assert_false(exec_log_file_is_soft(session.log, 5));
+	finish(&session);
+}
+
+static void
 entries_that_share_a_slot_of_the_dictionary_do_not_mix(void **state)
 {
 	static const uint8_t want[] = { 0x14, 0x15, 0x14, 0x14, 0x15 };
@@ -495,6 +527,8 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(runs_come_back_as_their_instructions),
+		cmocka_unit_test(
+		    times_and_software_interrupts_are_found_by_number),
 		cmocka_unit_test(
 		    entries_that_share_a_slot_of_the_dictionary_do_not_mix),
 		cmocka_unit_test(a_cut_run_retires_what_stands_before_the_cut),
