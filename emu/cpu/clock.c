@@ -421,10 +421,15 @@ cpu_set_limit(struct cpu *cpu, uint64_t insns, uint64_t cycles)
 void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
+	bool logged = cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed;
+
+	/* With the cost model, the log does not say by itself when it began. */
+	if (logged && !is_plain(cpu))
+		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 	cpu->clock.idle_cycles += cycles;
 	if (cpu->mode.halted)
 		cpu->counters.halted_cycles += cycles;
-	if (cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed)
+	if (logged)
 		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 }
 

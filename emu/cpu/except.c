@@ -291,6 +291,8 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 	}
 	if (is_software(kind))
 		retire_software(cpu, from);
+	else if (cpu->config.profile->cost)
+		cpu_pass_time(cpu, COST_DELIVERY);
 	if (cpu->exec_log != NULL)
 		exec_log_event(cpu->exec_log, vector, rip);
 	enter_handler(cpu, &gate, rsp, kind, vector, from);

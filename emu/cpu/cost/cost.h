@@ -16,7 +16,9 @@
 #include "emu/cpu/insn/insn_facts.h"
 #include "emu/profile/uop.h"
 
-#define COST_UNITS     64 /* of one cycle */
+#define COST_UNITS 64 /* of one cycle */
+/* Cycles of INT n, and of the delivery of an interrupt or exception (model choice). */
+#define COST_DELIVERY  100
 #define COST_KINDS_MAX 48
 #define COST_BYTES_MAX 4096 /* of one block */
 

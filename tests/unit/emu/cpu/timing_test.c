@@ -5,7 +5,8 @@
  * kind of timing packet and with several ratios of the core clock; TSC packets
  * against the time of the events, MTC packets against each other.
  */
-#include "tests/unit/emu/guest.h"
+#include "emu/cpu/cost/cost.h"
+#include "tests/unit/emu/retired.h"
 
 #include <intel-pt.h>
 #include <setjmp.h>
@@ -358,6 +359,34 @@ packets_tell_the_machines_time(void **state)
 	check_times(12, true);
 }
 
+/* The log has the time when it begins and when it ends. */
+static void
+a_delivery_takes_the_models_cycles(void **state)
+{
+	struct guest_options options = { .cost = true, .param = PARAM(ALL) };
+	unsigned deliveries = 0;
+	struct retired_list list;
+	struct guest guest;
+
+	(void)state;
+	guest_run("interrupts", &options, &guest);
+	retired_expand(&guest, 0, &list);
+	for (size_t i = 2; i < list.count; i++) {
+		const struct retired *item = &list.item[i];
+
+		/* Without timing packets there are no times. */
+		if (item->kind != RETIRED_EVENT ||
+		    item[-1].kind != RETIRED_TIME)
+			continue;
+		assert_int_equal(item[-2].kind, RETIRED_TIME);
+		assert_int_equal(item[-1].ip - item[-2].ip, COST_DELIVERY);
+		deliveries++;
+	}
+	assert_true(deliveries > 10);
+	retired_free(&list);
+	guest_free(&guest);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -370,6 +399,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(so_it_does_while_another_works),
 		cmocka_unit_test(a_trace_that_wakes_nobody_is_a_deadlock),
 		cmocka_unit_test(packets_tell_the_machines_time),
+		cmocka_unit_test(a_delivery_takes_the_models_cycles),
 		cmocka_unit_test(rdtsc_runs_as_tsc_packets_do),
 	};
 
