@@ -117,6 +117,8 @@ guest_inputs_read(struct guest_inputs *inputs,
 	if (error == 0)
 		error = cpu_set_parse(
 		    options->profile, options->errata, &inputs->cpu_set, err);
+	if (error == 0 && options->cost)
+		cpu_set_use_cost(&inputs->cpu_set);
 	if (error == 0)
 		error = check_models(inputs, err);
 	if (error == 0)

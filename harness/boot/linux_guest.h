@@ -30,6 +30,7 @@ struct linux_guest_options {
 	const char *packages; /* initramfs_plan's */
 	const char *profile,
 	    *errata;             /* of emu/profile/cpu_set.h; errata or NULL */
+	bool cost;               /* cpu_set_use_cost() */
 	const char *script;      /* a file of the host; NULL: .script_text */
 	const char *script_text; /* NULL, too: a shell on the console */
 	unsigned lines, columns; /* of that console; 0: not known */

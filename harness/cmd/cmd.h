@@ -16,6 +16,9 @@ struct json_t;
  "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, "  \
  "CPU 1 ...: comma-separated NAME[*COUNT]; the list repeats; with \"+cost\" " \
  "instructions take the time of the cost model"
+#define CMD_COST_HELP                                                              \
+ "Time of an instruction: one cycle, unless the profile has \"+cost\", or by the " \
+ "cost model of its processor (1)"
 #define CMD_ERRATA_HELP \
  "Comma-separated errata that the models show, see: topaz list errata (none)"
 
@@ -50,6 +53,9 @@ void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
  * squared) or G (times KILO cubed).  Ends the process if TEXT is not such a number.
  */
 uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
+
+/* The value of --cost: true for "model", false for "1".  Ends the process if TEXT is neither. */
+bool cmd_cost_model(const char *text);
 
 /* "topaz: --OPTION VALUE: WANT" on standard error; ends the process. */
 _Noreturn void cmd_bad_value(

@@ -66,6 +66,16 @@ cmd_print_json_line(json_t *json)
 	print_json(json, JSON_COMPACT);
 }
 
+bool
+cmd_cost_model(const char *text)
+{
+	bool model = strcmp(text, "model") == 0;
+
+	if (!model && strcmp(text, "1") != 0)
+		cmd_bad_value("cost", text, "1 or model");
+	return model;
+}
+
 void
 cmd_bad_value(const char *option, const char *value, const char *want)
 {

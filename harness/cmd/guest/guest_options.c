@@ -17,6 +17,7 @@ enum {
 	OPT_MEMORY,
 	OPT_PROFILE,
 	OPT_ERRATA,
+	OPT_COST,
 	OPT_LIMIT,
 };
 
@@ -36,6 +37,7 @@ static const struct argp_option guest_rows[] = {
 	{ "profile", OPT_PROFILE, "LIST", 0, CMD_PROFILE_HELP " (" PROFILE ")",
 	    0 },
 	{ "errata", OPT_ERRATA, "LIST", 0, CMD_ERRATA_HELP, 0 },
+	{ "cost", OPT_COST, "1|model", 0, CMD_COST_HELP, 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
 	    "Limit of instructions after boot (50000M)", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
@@ -113,6 +115,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 		return 0;
 	case OPT_ERRATA:
 		guest->errata = arg;
+		return 0;
+	case OPT_COST:
+		guest->cost = cmd_cost_model(arg);
 		return 0;
 	case OPT_LIMIT:
 		guest->insns_max = cmd_number("limit", arg, CMD_THINGS);

@@ -342,6 +342,8 @@ describe(struct record_run *run, int code, struct tz_error *err)
 	error = cpu_set_parse(options->profile, options->errata, &cpu_set, err);
 	if (error != 0)
 		return error;
+	if (options->cost)
+		cpu_set_use_cost(&cpu_set);
 	record_models(info, &cpu_set);
 	return build_sha256(paths, info->sha256, err);
 }

@@ -81,10 +81,7 @@ static const struct argp_option run_argp_options[] = {
 	{ "core-ratio", OPT_CORE_RATIO, "N", 0,
 	    "Core:bus ratio, 1 to 255 (the profile's: a cycle is a TSC tick)",
 	    0 },
-	{ "cost", OPT_COST, "1|model", 0,
-	    "Time of an instruction: one cycle, or by the cost model of its "
-	    "processor (1)",
-	    0 },
+	{ "cost", OPT_COST, "1|model", 0, CMD_COST_HELP, 0 },
 	{ "pt-buffer", OPT_PT_BUFFER, "BYTES,DRAIN,LATENCY[,PMI]", 0,
 	    "Bound the unit's internal buffer: its size, bytes drained in a "
 	    "cycle (N or N/CYCLES), cycles from there into memory, and from a "
@@ -104,17 +101,6 @@ parse_mode(struct run_options *options, const char *text)
 		options->mode = RUN_MODE_CPU;
 	else
 		cmd_bad_value("mode", text, "cpu or thread");
-}
-
-static void
-parse_cost(struct run_options *options, const char *text)
-{
-	if (strcmp(text, "model") == 0)
-		options->cost = true;
-	else if (strcmp(text, "1") == 0)
-		options->cost = false;
-	else
-		cmd_bad_value("cost", text, "1 or model");
 }
 
 static void
@@ -246,7 +232,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 		options->core_cbr = (uint32_t)value;
 		return 0;
 	case OPT_COST:
-		parse_cost(options, arg);
+		options->cost = cmd_cost_model(arg);
 		return 0;
 	case OPT_SET:
 		parse_set(input, arg);
