@@ -5,6 +5,7 @@
 #ifndef TOPAZ_HARNESS_REPORT_INTERNAL_H
 #define TOPAZ_HARNESS_REPORT_INTERNAL_H
 
+#include "harness/report/fill.h"
 #include "harness/report/report.h"
 
 struct json_t;
@@ -78,13 +79,6 @@ struct json_t *report_json_summary(const struct finding_summary *summary);
 
 /* The data that the page draws a timeline from. */
 struct json_t *report_json_timeline(const struct finding_timeline *timeline);
-
-/*
- * Writes PAGE with DATA in its one slot; takes ownership of DATA.  '<' is escaped in
- * DATA, so that no end tag and no comment can begin there.
- */
-int report_fill(const char *path, const unsigned char *page, size_t page_bytes,
-    struct json_t *data, struct tz_error *err);
 
 /* The embedded page.html and index.html. */
 extern const unsigned char report_page_html[];

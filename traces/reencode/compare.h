@@ -19,7 +19,7 @@ enum compare_form {
 };
 
 /* So much of the unit's output is kept from the packet that differs on. */
-#define COMPARE_KEPT_BYTES 128
+#define COMPARE_KEPT_BYTES 1024
 
 /* The first packet that differs. */
 struct compare_difference {

@@ -3,17 +3,29 @@
 #include "traces/decode/packets.h"
 #include "traces/reencode/input/recover.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 
-static struct excerpt_line
-excerpt_packet(
-    const uint8_t *bytes, uint64_t count, uint64_t offset, uint64_t at)
+/* So many bytes of trace are decoded to find the instructions between packets. */
+#define EXCERPT_DECODED_BYTES (UINT64_C(16) << 20)
+
+/* A new last line. */
+static struct excerpt_line *
+excerpt_add(struct excerpt_lines *lines, uint64_t at)
 {
-	struct excerpt_line line = { .at = at };
+	struct excerpt_line *line = &lines->line[lines->count++];
 
-	packets_describe(
-	    bytes, (size_t)count, (size_t)offset, line.text, sizeof(line.text));
+	line->at = at;
 	return line;
+}
+
+static void
+excerpt_packet(struct excerpt_lines *lines, const uint8_t *bytes,
+    uint64_t count, uint64_t offset, uint64_t at)
+{
+	struct excerpt_line *line = excerpt_add(lines, at);
+
+	packets_describe(bytes, (size_t)count, (size_t)offset, line->text,
+	    sizeof(line->text));
 }
 
 /* The offset of the PSB before the packet, or of BACK PSBs before that one. */
@@ -27,29 +39,55 @@ excerpt_psb(const struct excerpt_source *source, size_t back)
 			   : stats->first_psb;
 }
 
+static bool
+excerpt_is_long(const struct excerpt_source *source)
+{
+	return source->size.before > EXCERPT_SHORT.before;
+}
+
+/* How many packets that both have are shown. */
+static unsigned
+excerpt_before(const struct excerpt_source *source)
+{
+	uint64_t from = excerpt_psb(source, 1), most;
+
+	if (!excerpt_is_long(source) || from >= source->offset)
+		return source->size.before;
+	most = EXCERPT_DECODED_BYTES / (source->offset - from) +
+	    EXCERPT_SHORT.before;
+	return most < source->size.before ? (unsigned)most
+					  : source->size.before;
+}
+
 /* The packets before it.  PARSER: then at the packet. */
-static void
+static bool
 excerpt_both(struct excerpt *excerpt, const struct excerpt_source *source,
     struct pkt_parser *parser)
 {
-	uint64_t last[EXCERPT_BEFORE], end = source->offset;
+	unsigned count = 0, before = excerpt_before(source), from;
+	uint64_t *last = malloc(before * sizeof(*last));
+	uint64_t end = source->offset;
 	struct pkt packet;
-	unsigned count = 0, from;
 
-	pkt_begin(parser, source->bytes, source->count, excerpt_psb(source, 0));
+	if (last == NULL)
+		return false;
+	pkt_begin(parser, source->bytes, source->count,
+	    excerpt_psb(source, excerpt_is_long(source) ? 1 : 0));
 	while (parser->offset < end && pkt_next(parser, &packet)) {
 		if (packet.kind != PKT_PAD)
-			last[count++ % EXCERPT_BEFORE] = packet.offset;
+			last[count++ % before] = packet.offset;
 	}
 	/* It stops before a bad packet, and libipt may stop within one. */
 	parser->offset = end;
-	from = count < EXCERPT_BEFORE ? 0 : count - EXCERPT_BEFORE;
+	from = count < before ? 0 : count - before;
 	for (unsigned i = from; i < count; i++) {
-		uint64_t offset = last[i % EXCERPT_BEFORE];
+		uint64_t offset = last[i % before];
 
-		excerpt->both[excerpt->both_count++] = excerpt_packet(
-		    source->bytes, source->count, offset, offset);
+		excerpt_packet(&excerpt->both, source->bytes, source->count,
+		    offset, offset);
 	}
+	free(last);
+	return true;
 }
 
 /*
@@ -57,22 +95,21 @@ excerpt_both(struct excerpt *excerpt, const struct excerpt_source *source,
  * the place of its byte 0.  The result is the kind of the first.
  */
 static enum pkt_kind
-excerpt_side(struct pkt_parser *parser, uint64_t at,
-    struct excerpt_line line[EXCERPT_AFTER], unsigned *count)
+excerpt_side(struct pkt_parser *parser, uint64_t at, unsigned most,
+    struct excerpt_lines *lines)
 {
 	uint64_t offset = parser->offset;
 	enum pkt_kind first;
 	struct pkt packet;
 
-	*count = 0;
 	if (offset >= parser->count)
 		return PKT_CUT;
 	(void)pkt_next(parser, &packet);
 	first = packet.kind;
 	do {
-		line[(*count)++] = excerpt_packet(
-		    parser->bytes, parser->count, offset, at + offset);
-		if (packet.kind == PKT_BAD || *count == EXCERPT_AFTER ||
+		excerpt_packet(
+		    lines, parser->bytes, parser->count, offset, at + offset);
+		if (packet.kind == PKT_BAD || lines->count == most ||
 		    !pkt_next_full(parser, &packet))
 			break;
 		offset = packet.offset;
@@ -89,21 +126,22 @@ excerpt_most(uint64_t left)
 }
 
 static void
-excerpt_insn(struct excerpt_line *line, const struct memory_image *image,
+excerpt_insn(struct excerpt_lines *lines, const struct memory_image *image,
     uint64_t ip, uint8_t bits)
 {
+	struct excerpt_line *line = excerpt_add(lines, ip);
 	uint64_t left;
 	const uint8_t *bytes = memory_image_at(image, ip, &left);
 
-	line->at = ip;
 	insn_class_print(bytes, excerpt_most(left), bits, ip, line->text,
 	    sizeof(line->text));
 }
 
 /* The last addresses of many, and the mode of each. */
 struct excerpt_ring {
-	uint64_t ip[EXCERPT_INSNS];
-	uint8_t bits[EXCERPT_INSNS];
+	unsigned size;
+	uint64_t *ip;
+	uint8_t *bits;
 	uint64_t count;
 	uint64_t
 	    known; /* the first branch after so many instructions is the last */
@@ -123,7 +161,7 @@ excerpt_block(struct excerpt_ring *ring, const struct memory_image *image,
 	uint64_t ip = block->ip, left;
 	unsigned count = code_blocks_count(block);
 
-	if (ring->count + count + EXCERPT_INSNS <= ring->known) {
+	if (ring->count + count + ring->size <= ring->known) {
 		ring->count += count;
 		ring->skipped = ring->count;
 		return;
@@ -135,8 +173,8 @@ excerpt_block(struct excerpt_ring *ring, const struct memory_image *image,
 		if (bytes == NULL ||
 		    !insn_class_decode(bytes, excerpt_most(left), bits, &class))
 			return;
-		ring->ip[ring->count % EXCERPT_INSNS] = ip;
-		ring->bits[ring->count++ % EXCERPT_INSNS] = bits;
+		ring->ip[ring->count % ring->size] = ip;
+		ring->bits[ring->count++ % ring->size] = bits;
 		ip += class.length;
 		if (class.kind == INSN_CLASS_JUMP ||
 		    class.kind == INSN_CLASS_CALL)
@@ -178,45 +216,81 @@ excerpt_recover(struct excerpt_ring *ring, const struct decode_config *config,
 	return true;
 }
 
+/* The number of instructions that the COUNT bytes of CONFIG's trace lead to. */
+static bool
+excerpt_count(const struct decode_config *config, uint64_t count,
+    const struct memory_image *image, uint64_t *insns)
+{
+	struct excerpt_ring ring = { .known = UINT64_MAX };
+	struct decode_config part = *config;
+
+	*insns = 0;
+	if (count == 0)
+		return true;
+	part.count = (size_t)count;
+	if (!excerpt_recover(&ring, &part, image))
+		return false;
+	*insns = ring.count;
+	return true;
+}
+
 /*
- * The last instructions before the packet: those that the packets before it determine, and
- * then up to the branch that needs it.  Decodes from the PSB before the last one on, as the
- * last PSB+ may be cut off.
+ * Fills RING with the last instructions before the packet: those that the packets before it
+ * determine, and then up to the branch that needs it.  CONFIG's trace begins at the PSB
+ * before the last one, as the last PSB+ may be cut off.
  */
-static void
+static bool
+excerpt_last(struct excerpt_ring *ring, const struct decode_config *config,
+    uint64_t from, const struct excerpt_source *source)
+{
+	ring->size = source->size.insns;
+	ring->ip = calloc(ring->size, sizeof(*ring->ip));
+	ring->bits = calloc(ring->size, sizeof(*ring->bits));
+	return ring->ip != NULL && ring->bits != NULL &&
+	    excerpt_count(
+		config, source->offset - from, source->image, &ring->known) &&
+	    excerpt_recover(ring, config, source->image);
+}
+
+static bool
 excerpt_decode(struct excerpt *excerpt, const struct excerpt_source *source)
 {
 	struct decode_config config = *source->decode;
-	struct excerpt_ring ring = { .known = UINT64_MAX };
-	uint64_t from = excerpt_psb(source, 1);
+	struct excerpt_ring ring = { .count = 0 };
+	uint64_t from = excerpt_psb(source, 1), first;
 	struct tz_error err;
+	bool done;
 
 	config.image = memory_image_image(source->image, &err);
 	if (config.image == NULL || from >= source->offset)
-		return;
+		return true;
 	config.bytes += from;
-	config.count = (size_t)(source->offset - from);
-	if (!excerpt_recover(&ring, &config, source->image))
-		return;
-	ring = (struct excerpt_ring){ .known = ring.count };
-	config.count = source->decode->count - (size_t)from;
-	if (!excerpt_recover(&ring, &config, source->image))
-		return;
-	from = ring.count < ring.skipped + EXCERPT_INSNS
-	    ? ring.skipped
-	    : ring.count - EXCERPT_INSNS;
-	for (uint64_t i = from; i < ring.count; i++)
-		excerpt_insn(&excerpt->insn[excerpt->insn_count++],
-		    source->image, ring.ip[i % EXCERPT_INSNS],
-		    ring.bits[i % EXCERPT_INSNS]);
+	config.count -= (size_t)from;
+	done = excerpt_last(&ring, &config, from, source);
+	first = ring.count < ring.skipped + ring.size ? ring.skipped
+						      : ring.count - ring.size;
+	excerpt->insn_first = first;
+	for (uint64_t i = first; done && i < ring.count; i++)
+		excerpt_insn(&excerpt->insn, source->image,
+		    ring.ip[i % ring.size], ring.bits[i % ring.size]);
+	free(ring.ip);
+	free(ring.bits);
+	for (unsigned i = 0;
+	     done && excerpt_is_long(source) && i < excerpt->both.count; i++) {
+		struct excerpt_line *line = &excerpt->both.line[i];
+
+		done = excerpt_count(
+		    &config, line->at - from, source->image, &line->insns);
+	}
+	return done;
 }
 
 /* The unit's packets.  PARSER is at the trace's. */
 static void
-excerpt_unit(struct excerpt *excerpt,
-    const struct compare_difference *difference,
+excerpt_unit(struct excerpt *excerpt, const struct excerpt_source *source,
     const struct pkt_parser *parser)
 {
+	const struct compare_difference *difference = source->difference;
 	struct pkt_parser ours;
 
 	pkt_begin(&ours, difference->ours, difference->ours_kept, 0);
@@ -224,22 +298,71 @@ excerpt_unit(struct excerpt *excerpt,
 	ours.narrow = parser->narrow;
 	if (difference->ours_bytes != 0)
 		excerpt->rule = pkt_kind_row(
-		    excerpt_side(&ours, difference->ours_offset, excerpt->unit,
-			&excerpt->unit_count));
+		    excerpt_side(&ours, difference->ours_offset,
+			source->size.after, &excerpt->unit));
+}
+
+static bool
+excerpt_room(struct excerpt_lines *lines, unsigned count)
+{
+	lines->line = calloc(count, sizeof(*lines->line));
+	return lines->line != NULL;
+}
+
+static struct excerpt_lines
+excerpt_view(const struct excerpt_lines *lines, unsigned most, bool last)
+{
+	struct excerpt_lines view = *lines;
+
+	if (view.count <= most)
+		return view;
+	if (last)
+		view.line += view.count - most;
+	view.count = most;
+	return view;
+}
+
+struct excerpt
+excerpt_short(const struct excerpt *excerpt)
+{
+	const struct excerpt_size size = EXCERPT_SHORT;
+
+	return (struct excerpt){
+		.both = excerpt_view(&excerpt->both, size.before, true),
+		.trace = excerpt_view(&excerpt->trace, size.after, false),
+		.unit = excerpt_view(&excerpt->unit, size.after, false),
+		.insn = excerpt_view(&excerpt->insn, size.insns, true),
+		.rule = excerpt->rule,
+	};
 }
 
 void
+excerpt_free(struct excerpt *excerpt)
+{
+	free(excerpt->both.line);
+	free(excerpt->trace.line);
+	free(excerpt->unit.line);
+	free(excerpt->insn.line);
+	*excerpt = (struct excerpt){ .rule = NULL };
+}
+
+bool
 excerpt_make(struct excerpt *excerpt, const struct excerpt_source *source)
 {
 	struct pkt_parser parser;
 	enum pkt_kind trace;
 
-	*excerpt = (struct excerpt){ .both_count = 0 };
-	excerpt_both(excerpt, source, &parser);
+	*excerpt = (struct excerpt){ .rule = NULL };
+	if (!excerpt_room(&excerpt->both, source->size.before) ||
+	    !excerpt_room(&excerpt->trace, source->size.after) ||
+	    !excerpt_room(&excerpt->unit, source->size.after) ||
+	    !excerpt_room(&excerpt->insn, source->size.insns) ||
+	    !excerpt_both(excerpt, source, &parser))
+		return false;
 	if (source->difference != NULL)
-		excerpt_unit(excerpt, source->difference, &parser);
-	trace = excerpt_side(&parser, 0, excerpt->trace, &excerpt->trace_count);
+		excerpt_unit(excerpt, source, &parser);
+	trace = excerpt_side(&parser, 0, source->size.after, &excerpt->trace);
 	if (source->difference != NULL && excerpt->rule == NULL)
 		excerpt->rule = pkt_kind_row(trace);
-	excerpt_decode(excerpt, source);
+	return excerpt_decode(excerpt, source);
 }

@@ -22,16 +22,33 @@ json_hex(uint64_t value)
 }
 
 static json_t *
-json_lines(const struct excerpt_line *line, unsigned count, bool insn)
+json_lines(const struct excerpt_lines *lines, bool insn)
 {
 	json_t *array = json_array();
 
-	for (unsigned i = 0; i < count; i++)
+	for (unsigned i = 0; i < lines->count; i++) {
+		const struct excerpt_line *line = &lines->line[i];
+
 		json_array_append_new(array,
 		    json_pack("{s:o, s:s}", insn ? "ip" : "offset",
-			insn ? json_hex(line[i].at) : json_count(line[i].at),
-			"text", line[i].text));
+			insn ? json_hex(line->at) : json_count(line->at),
+			"text", line->text));
+	}
 	return array;
+}
+
+/* The numbers of instructions by which those of a long excerpt lie between its packets. */
+static void
+json_add_numbers(json_t *object, const struct excerpt *excerpt)
+{
+	json_t *array = json_array();
+
+	for (unsigned i = 0; i < excerpt->both.count; i++)
+		json_array_append_new(
+		    array, json_count(excerpt->both.line[i].insns));
+	json_object_set_new(object, "instructions_before", array);
+	json_object_set_new(
+	    object, "first_instruction", json_count(excerpt->insn_first));
 }
 
 static void
@@ -39,16 +56,14 @@ json_add_excerpt(json_t *object, const struct excerpt *excerpt)
 {
 	const struct pkt_kind_row *rule = excerpt->rule;
 
-	json_object_set_new(object, "instructions",
-	    json_lines(excerpt->insn, excerpt->insn_count, true));
-	json_object_set_new(object, "both",
-	    json_lines(excerpt->both, excerpt->both_count, false));
-	json_object_set_new(object, "trace",
-	    json_lines(excerpt->trace, excerpt->trace_count, false));
+	json_object_set_new(
+	    object, "instructions", json_lines(&excerpt->insn, true));
+	json_object_set_new(object, "both", json_lines(&excerpt->both, false));
+	json_object_set_new(
+	    object, "trace", json_lines(&excerpt->trace, false));
 	if (rule == NULL)
 		return;
-	json_object_set_new(object, "unit",
-	    json_lines(excerpt->unit, excerpt->unit_count, false));
+	json_object_set_new(object, "unit", json_lines(&excerpt->unit, false));
 	json_object_set_new(object, "rule",
 	    json_pack("{s:s, s:s, s:s}", "packet", rule->name, "file",
 		rule->file, "citation", rule->citation));
@@ -56,9 +71,10 @@ json_add_excerpt(json_t *object, const struct excerpt *excerpt)
 
 /* Where the trace is not equal, and why; null: nowhere. */
 static json_t *
-json_place(const struct reencode_result *result)
+json_place(const struct reencode_result *result, bool whole)
 {
 	const struct replay_result *replay = &result->replay;
+	struct excerpt part = excerpt_short(&result->excerpt);
 	const struct replay_gap *gap;
 	json_t *object = NULL;
 
@@ -81,7 +97,9 @@ json_place(const struct reencode_result *result)
 		    "text", gap->text);
 		break;
 	}
-	json_add_excerpt(object, &result->excerpt);
+	json_add_excerpt(object, whole ? &result->excerpt : &part);
+	if (whole)
+		json_add_numbers(object, &result->excerpt);
 	return object;
 }
 
@@ -128,9 +146,9 @@ json_packets(const struct trace_stats *stats)
 	return object;
 }
 
-char *
+struct json_t *
 reencode_json(const char *name, const struct reencode_options *options,
-    const struct reencode_result *result)
+    const struct reencode_result *result, bool whole)
 {
 	static const char *const verdicts[] = { [RESULT_EQUAL] = "EQUAL",
 		[RESULT_DIFFERS] = "DIFFERS",
@@ -138,12 +156,11 @@ reencode_json(const char *name, const struct reencode_options *options,
 		[RESULT_UNDECODED] = "WRONG",
 		[RESULT_NOTHING] = "NOTHING" };
 	const struct replay_result *replay = &result->replay;
-	json_t *inferred = json_array(), *object;
-	char *text;
+	json_t *inferred = json_array();
 
 	for (unsigned i = 0; i < result->line_count; i++)
 		json_array_append_new(inferred, json_string(result->line[i]));
-	object = json_pack(
+	return json_pack(
 	    "{s:s, s:s, s:o, s:s, s:s, s:s, s:o, s:o, s:o, s:o, s:o, s:o, s:o, "
 	    "s:o}",
 	    "kind", "trace", "name", name, "bytes", json_count(result->bytes),
@@ -154,8 +171,6 @@ reencode_json(const char *name, const struct reencode_options *options,
 	    json_packets(&result->stats), "covered",
 	    json_count(replay->covered), "instructions",
 	    json_count(replay->insns), "overflows",
-	    json_count(replay->overflows), "difference", json_place(result));
-	text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
-	json_decref(object);
-	return text;
+	    json_count(replay->overflows), "difference",
+	    json_place(result, whole));
 }

@@ -223,6 +223,8 @@ reencode_excerpt(struct search *search)
 	struct replay_result *replay = &result->replay;
 	struct replay_gap *gap;
 	struct excerpt_source source = {
+		.size = search->options->long_excerpt ? EXCERPT_LONG
+						      : EXCERPT_SHORT,
 		.stats = &result->stats,
 		.bytes = search->replay.bytes,
 		.count = result->bytes,
@@ -248,7 +250,9 @@ reencode_excerpt(struct search *search)
 		source.offset = gap->at;
 		break;
 	}
-	excerpt_make(&result->excerpt, &source);
+	if (!excerpt_make(&result->excerpt, &source))
+		search->error = tz_error(
+		    search->err, TZ_EIO, "reencode: out of memory");
 }
 
 /* Sets SEARCH up and runs it; .error. */
@@ -307,7 +311,9 @@ reencode_trace(const uint8_t *bytes, uint64_t count, struct memory_image *image,
 		    .form = options->form,
 		    .driver = { .profile = &search.profile,
 			.stats = &result->stats },
-		    .choices = search.choices },
+		    .choices = search.choices,
+		    .progress = options->progress,
+		    .progress_arg = options->progress_arg },
 		.widen_left = REENCODE_WIDEN_BYTES };
 
 	search.profile.uarch = &search.way.uarch;

@@ -9,6 +9,8 @@
 
 #include <stdio.h>
 
+struct json_t;
+
 /*
  * Re-encodes the COUNT BYTES of a trace of the code in IMAGE.  -TZ_EUSAGE: the profile
  * refuses IA32_RTIT_CTL or a range; -TZ_EFORMAT: ranges are needed and cannot be inferred,
@@ -24,10 +26,11 @@ void reencode_print(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file);
 
 /*
- * RESULT of the trace NAME as one line of JSON, without its newline; the caller frees it.
- * NULL: out of memory.
+ * RESULT of the trace NAME as JSON, of which the caller has a reference.  WHOLE: with all of
+ * the excerpt, which is long.  NULL: out of memory.
  */
-char *reencode_json(const char *name, const struct reencode_options *options,
-    const struct reencode_result *result);
+struct json_t *reencode_json(const char *name,
+    const struct reencode_options *options,
+    const struct reencode_result *result, bool whole);
 
 #endif

@@ -20,31 +20,31 @@ text_packet(const struct reencode_result *result, const uint8_t *bytes,
 
 /* The lines of one side; of none: there is nothing at AT. */
 static void
-text_lines(FILE *file, const char *side, const struct excerpt_line *line,
-    unsigned count, uint64_t at)
+text_lines(FILE *file, const char *side, const struct excerpt_lines *lines,
+    uint64_t at)
 {
-	for (unsigned i = 0; i < count; i++)
-		fprintf(file, "  %-6s %016" PRIx64 "  %s\n", side, line[i].at,
-		    line[i].text);
-	if (count == 0)
+	for (unsigned i = 0; i < lines->count; i++)
+		fprintf(file, "  %-6s %016" PRIx64 "  %s\n", side,
+		    lines->line[i].at, lines->line[i].text);
+	if (lines->count == 0)
 		fprintf(file, "  %-6s %016" PRIx64 "  nothing\n", side, at);
 }
 
 static void
 text_excerpt(const struct reencode_result *result, uint64_t at, FILE *file)
 {
-	const struct excerpt *excerpt = &result->excerpt;
+	struct excerpt excerpt = excerpt_short(&result->excerpt);
 
-	if (excerpt->insn_count != 0)
-		text_lines(file, "insn", excerpt->insn, excerpt->insn_count, 0);
-	if (excerpt->both_count != 0)
-		text_lines(file, "both", excerpt->both, excerpt->both_count, 0);
-	text_lines(file, "trace", excerpt->trace, excerpt->trace_count, at);
-	if (excerpt->rule == NULL)
+	if (excerpt.insn.count != 0)
+		text_lines(file, "insn", &excerpt.insn, 0);
+	if (excerpt.both.count != 0)
+		text_lines(file, "both", &excerpt.both, 0);
+	text_lines(file, "trace", &excerpt.trace, at);
+	if (excerpt.rule == NULL)
 		return;
-	text_lines(file, "unit", excerpt->unit, excerpt->unit_count, at);
+	text_lines(file, "unit", &excerpt.unit, at);
 	fprintf(file, "  rule   %s: emu/pt/%s, SDM vol. 3, %s\n",
-	    excerpt->rule->name, excerpt->rule->file, excerpt->rule->citation);
+	    excerpt.rule->name, excerpt.rule->file, excerpt.rule->citation);
 	if (result->one_ctl && result->replay.toggles != 0)
 		fprintf(file,
 		    "  IA32_RTIT_CTL and ranges are inferred; what does not "

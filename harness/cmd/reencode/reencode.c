@@ -13,6 +13,7 @@
 #include "traces/bundle/bundle.h"
 #include "traces/reencode/input/settings.h"
 
+#define COMMAND_BYTES        8192
 #define REENCODE_STACK_BYTES (UINT64_C(64) << 20)
 
 static int
@@ -35,7 +36,7 @@ reencode_file(const struct reencode_input *input, struct tz_error *err)
 		    (unsigned long long)count);
 	code = error != 0 ? cmd_fail(err)
 			  : reencode_one(input->pt, bytes, count, memory_image,
-				&input->options, input->json, err);
+				&input->options, &input->output, err);
 	free(bytes);
 	memory_image_destroy(memory_image);
 	return code;
@@ -49,7 +50,7 @@ struct reencode_bundle {
 	size_t event_count;
 	struct account account; /* the CPUs and the settings of each stream */
 	struct reencode_options options;
-	bool json;
+	const struct reencode_output *output;
 };
 
 static int
@@ -182,7 +183,7 @@ reencode_streams(const struct reencode_bundle *from, struct tz_error *err)
 			  from->bundle, i, &bytes, &count, err) != 0
 		    ? cmd_fail(err)
 		    : reencode_one(stream->file, bytes, count,
-			  from->memory_image, &options, from->json, err);
+			  from->memory_image, &options, from->output, err);
 		free(bytes);
 		free(settings);
 		code = reencode_worse(code, one);
@@ -195,7 +196,7 @@ reencode_bundle(struct reencode_input *input, struct tz_error *err)
 {
 	struct reencode_bundle from = { .memory_image = memory_image_create(),
 		.options = input->options,
-		.json = input->json };
+		.output = &input->output };
 	int code, error = 0;
 
 	if (!input->form_given)
@@ -235,16 +236,35 @@ reencode_deepen_stack(void)
 	(void)setrlimit(RLIMIT_STACK, &limit);
 }
 
+static int
+reencode_all(struct reencode_input *input, struct tz_error *err)
+{
+	if (input->perf != NULL)
+		return reencode_perf(input, err);
+	return input->bundle != NULL ? reencode_bundle(input, err)
+				     : reencode_file(input, err);
+}
+
 int
 cmd_reencode(int argc, char **argv)
 {
 	struct reencode_input input = { .pt = NULL };
+	struct reencode_page page = { .output = NULL };
+	char command[COMMAND_BYTES];
 	struct tz_error err;
+	int code, error;
 
 	reencode_deepen_stack();
+	error = cmd_quote(argc, argv, command, sizeof(command), &err);
 	reencode_parse(argc, argv, &input);
-	if (input.perf != NULL)
-		return reencode_perf(&input, &err);
-	return input.bundle != NULL ? reencode_bundle(&input, &err)
-				    : reencode_file(&input, &err);
+	if (input.page == NULL)
+		return reencode_all(&input, &err);
+	if (error == 0)
+		error = reencode_page_begin(&page, input.page, &err);
+	if (error != 0)
+		return cmd_fail_of(error, &err);
+	input.output.page = &page;
+	code = reencode_all(&input, &err);
+	error = reencode_page_end(&page, command, &err);
+	return error != 0 ? cmd_fail_of(error, &err) : code;
 }

@@ -19,6 +19,8 @@ enum {
 	OPT_STRICT,
 	OPT_BYTES,
 	OPT_JSON,
+	OPT_PAGE,
+	OPT_PROGRESS,
 	OPT_TID,
 	OPT_SYMFS,
 };
@@ -58,6 +60,14 @@ static const struct argp_option reencode_argp_options[] = {
 	    "Compare every byte (default for bundles)", 0 },
 	{ "json", OPT_JSON, NULL, 0,
 	    "Print a line of JSON for each trace instead of text", 0 },
+	{ "page", OPT_PAGE, "FILE", 0,
+	    "Write a page in HTML, too, with more packets and instructions "
+	    "around the first difference of each trace",
+	    0 },
+	{ "progress", OPT_PROGRESS, "auto|bar|none", 0,
+	    "Progress on standard error, of traces that take more than a "
+	    "second (auto: on a terminal)",
+	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
 
@@ -204,7 +214,14 @@ parse_one(int key, char *arg, struct argp_state *state)
 		parse_form(input, state, COMPARE_BYTES);
 		return 0;
 	case OPT_JSON:
-		input->json = true;
+		input->output.json = true;
+		return 0;
+	case OPT_PAGE:
+		input->page = arg;
+		return 0;
+	case OPT_PROGRESS:
+		if (!reencode_progress_mode(arg, &input->output.progress))
+			cmd_bad_value("progress", arg, "auto, bar or none");
 		return 0;
 	case ARGP_KEY_END:
 		parse_end(input, state);

@@ -4,7 +4,7 @@
 #ifndef TOPAZ_HARNESS_CMD_REENCODE_REENCODE_OPTIONS_H
 #define TOPAZ_HARNESS_CMD_REENCODE_REENCODE_OPTIONS_H
 
-#include "traces/reencode/reencode.h"
+#include "harness/cmd/reencode/reencode_one.h"
 
 #define REENCODE_IMAGES_MAX 256
 #define REENCODE_SYMFS_MAX  16
@@ -16,7 +16,9 @@ struct reencode_input {
 	const char *perf; /* the first of .images, too */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
-	bool cpu_given, form_given, json;
+	bool cpu_given, form_given;
+	struct reencode_output output;
+	const char *page; /* a file; NULL: none */
 	/* Of a perf.data: the folders of mapped files, the queue. */
 	const char *symfs[REENCODE_SYMFS_MAX];
 	unsigned symfs_count;

@@ -164,7 +164,7 @@ run_part(const struct perf_input *perf, const struct perf_aux_queue *queue,
 	    queue->part_count, hole_text(part->before),
 	    part->partial ? ", with gaps (PARTIAL)" : "");
 	code = reencode_one(name, bytes, part->bytes, image, &perf->options,
-	    perf->input->json, perf->err);
+	    &perf->input->output, perf->err);
 	free(bytes);
 	return code;
 }
@@ -221,7 +221,7 @@ int
 reencode_perf(const struct reencode_input *input, struct tz_error *err)
 {
 	struct perf_input perf = { .input = input,
-		.said = input->json ? stderr : stdout,
+		.said = input->output.json ? stderr : stdout,
 		.err = err };
 	int error = perf_file_open(input->perf, &perf.file, err), code;
 

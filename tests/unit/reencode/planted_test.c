@@ -48,22 +48,23 @@ has_excerpt(const struct captured *captured, size_t offset,
     const struct reencode_result *result)
 {
 	const struct excerpt *excerpt = &result->excerpt;
+	const struct excerpt_size size = EXCERPT_SHORT;
 	size_t before = 0;
 
 	for (size_t i = 0; i < captured->packets; i++)
 		before += captured->packet[i] < offset;
-	assert_true(before > EXCERPT_BEFORE);
-	assert_int_equal(excerpt->both_count, EXCERPT_BEFORE);
-	for (size_t i = 0; i < EXCERPT_BEFORE; i++)
-		assert_true(excerpt->both[i].at < offset);
-	assert_int_equal(excerpt->trace[0].at, offset);
+	assert_true(before > size.before);
+	assert_int_equal(excerpt->both.count, size.before);
+	for (size_t i = 0; i < size.before; i++)
+		assert_true(excerpt->both.line[i].at < offset);
+	assert_int_equal(excerpt->trace.line[0].at, offset);
 	assert_non_null(excerpt->rule);
-	assert_int_equal(excerpt->unit_count != 0,
+	assert_int_equal(excerpt->unit.count != 0,
 	    result->replay.difference.ours_bytes != 0);
-	assert_int_equal(excerpt->insn_count, EXCERPT_INSNS);
-	for (size_t i = 0; i < EXCERPT_INSNS; i++)
-		assert_in_range(
-		    excerpt->insn[i].at, CAPTURED_CODE, CAPTURED_CODE + 0xfff);
+	assert_int_equal(excerpt->insn.count, size.insns);
+	for (size_t i = 0; i < size.insns; i++)
+		assert_in_range(excerpt->insn.line[i].at, CAPTURED_CODE,
+		    CAPTURED_CODE + 0xfff);
 }
 
 /* Fails unless the packet at OFFSET is named. */

@@ -4,6 +4,8 @@
 
 #include <stdlib.h>
 
+#define TELL_BYTES (UINT64_C(1) << 18)
+
 void
 replay_result_free(struct replay_result *result)
 {
@@ -277,13 +279,26 @@ replay_recover(struct replay *replay, struct tz_error *err)
 	    : tz_error(err, TZ_EIO, "libipt: out of memory");
 }
 
+/* Calls the caller's function, if DONE bytes are TELL_BYTES more than *TOLD. */
+static void
+replay_tell(const struct replay_config *config, uint64_t done, uint64_t *told)
+{
+	if (config->progress == NULL ||
+	    (done != 0 && done < *told + TELL_BYTES))
+		return;
+	config->progress(config->progress_arg, done, config->count);
+	*told = done;
+}
+
 int
 replay_run(const struct replay_config *config, struct replay_result *result,
     struct tz_error *err)
 {
 	struct replay replay;
+	uint64_t told = 0;
 	int error = replay_begin(&replay, config, result, err);
 
+	replay_tell(config, 0, &told);
 	if (error == 0)
 		error = replay_recover(&replay, err);
 	while (error == 0 && !replay.ended) {
@@ -293,6 +308,7 @@ replay_run(const struct replay_config *config, struct replay_result *result,
 			replay.recover, replay.doubt.open ? 1 : RECOVER_BATCH));
 		if (replay.doubt.open)
 			gap_excuse(&replay);
+		replay_tell(config, compare_offset(&replay.compare), &told);
 	}
 	if (error == 0 && (replay.failed || replay.compare.failed))
 		error = tz_error(err, TZ_EIO, "reencode: out of memory");

@@ -79,6 +79,12 @@ struct replay_config {
 	uint32_t errata;   /* that are given, REPLAY_ERRATUM() */
 	struct unit_driver_config driver;
 	struct replay_choice *choices; /* REPLAY_CHOICES, one a sync */
+	/*
+	 * Called at the begin and now and then: DONE of the COUNT bytes of the trace are
+	 * re-encoded.  NULL: not called.
+	 */
+	void (*progress)(void *arg, uint64_t done, uint64_t count);
+	void *progress_arg;
 };
 
 /*

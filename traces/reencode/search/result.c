@@ -62,4 +62,5 @@ reencode_result_free(struct reencode_result *result)
 {
 	trace_stats_free(&result->stats);
 	replay_result_free(&result->replay);
+	excerpt_free(&result->excerpt);
 }

@@ -22,6 +22,10 @@ struct reencode_options {
 	 */
 	const struct setting *settings;
 	size_t setting_count;
+	bool long_excerpt; /* for a page */
+	/* As of struct replay_config.  After less than before, it is the next try. */
+	void (*progress)(void *arg, uint64_t done, uint64_t count);
+	void *progress_arg;
 };
 
 /* Settings by rising offset, one at least. */
