@@ -38,6 +38,9 @@ struct clock {
 	uint32_t payload;      /* payload of an MTC at .art_at */
 	uint32_t payload_mask; /* known bits of .payload */
 	bool cut;              /* the packet before may be a CYC cut by OVF */
+	bool mtc;    /* there was one since the last PSB of sync, OVF or CBR */
+	bool jumped; /* since then TSC went on without CYCs */
+	bool mismeasured; /* see struct clock_time */
 };
 
 bool
@@ -77,6 +80,7 @@ bool
 clock_sync(struct clock *clock, uint64_t offset)
 {
 	clock->known = clock->crystal = false;
+	clock->mtc = clock->jumped = clock->mismeasured = false;
 	/* Until the first CBR. */
 	clock->tick = clock->cycle = 1;
 	return pt_pkt_sync_set(clock->decoder, offset) >= 0;
@@ -116,6 +120,7 @@ take_cbr(struct clock *clock, uint32_t ratio)
 	uint64_t divisor = greatest_divisor(clock->config.cbr, ratio);
 	uint64_t tick = clock->tick;
 
+	clock->mismeasured = false;
 	if (ratio == 0)
 		return;
 	clock->tick = ratio / divisor;
@@ -152,12 +157,49 @@ narrow(struct clock *clock, struct span span)
 	clock->overlap = 0;
 }
 
+static unsigned
+mtc_shift(const struct clock *clock)
+{
+	return (unsigned)tz_bits(clock->config.ctl, 17, 14);
+}
+
+/* The time at crystal tick ART; two TSC ticks wide if the ratio is no integer. */
+static struct span
+crystal_span(const struct clock *clock, uint64_t art)
+{
+	const struct clock_config *config = &clock->config;
+	uint64_t ticks = (art - clock->art) * config->tsc_num;
+	uint64_t tsc = clock->base_tsc + ticks / config->tsc_den;
+	bool whole = config->tsc_num % config->tsc_den == 0;
+	struct span span = { tsc * clock->tick,
+		(tsc + (whole ? 0 : 2)) * clock->tick };
+
+	return span;
+}
+
+/* The latest time at which a packet can have been made here. */
+static uint64_t
+latest(const struct clock *clock)
+{
+	uint64_t last = UINT64_MAX, edge;
+
+	if (clock->config.ctl & CTL_CYC_EN)
+		last = later(
+		    clock->cyc.last, silent_cycles(clock) * clock->cycle);
+	if ((clock->config.ctl & CTL_MTC_EN) == 0 || !clock->crystal)
+		return last;
+	edge = ((clock->art_at >> mtc_shift(clock)) + 1) << mtc_shift(clock);
+	edge = crystal_span(clock, edge).last + clock->cycle - 1;
+	return edge < last ? edge : last;
+}
+
 static void
 take_tsc(struct clock *clock, uint64_t tsc)
 {
 	struct span span = { tsc * clock->tick, (tsc + 1) * clock->tick - 1 };
 	uint64_t silent = silent_cycles(clock) * clock->cycle;
 
+	clock->jumped |= clock->known && span.first > latest(clock);
 	narrow(clock, span);
 	/* The last CYC is at most that long ago: if not, there would be one here. */
 	clock->cyc = clock->now;
@@ -165,12 +207,6 @@ take_tsc(struct clock *clock, uint64_t tsc)
 	clock->known = true;
 	clock->crystal = false;
 	clock->base_tsc = tsc;
-}
-
-static unsigned
-mtc_shift(const struct clock *clock)
-{
-	return (unsigned)tz_bits(clock->config.ctl, 17, 14);
 }
 
 static void
@@ -188,20 +224,6 @@ take_tma(struct clock *clock, uint32_t ctc, uint32_t fc)
 	    (shift > CLOCK_TMA_BITS - 8 ? shift - (CLOCK_TMA_BITS - 8) : 0);
 }
 
-/* The time at crystal tick ART; two TSC ticks wide if the ratio is no integer. */
-static struct span
-crystal_span(const struct clock *clock, uint64_t art)
-{
-	const struct clock_config *config = &clock->config;
-	uint64_t ticks = (art - clock->art) * config->tsc_num;
-	uint64_t tsc = clock->base_tsc + ticks / config->tsc_den;
-	bool whole = config->tsc_num % config->tsc_den == 0;
-	struct span span = { tsc * clock->tick,
-		(tsc + (whole ? 0 : 2)) * clock->tick };
-
-	return span;
-}
-
 /* An MTC is made in the first cycle that begins at or after the edge. */
 static void
 take_mtc(struct clock *clock, uint8_t payload)
@@ -210,6 +232,9 @@ take_mtc(struct clock *clock, uint8_t payload)
 	uint32_t steps = (payload - clock->payload) & clock->payload_mask;
 	struct span span;
 
+	clock->mismeasured = clock->mtc && clock->jumped;
+	clock->mtc = true;
+	clock->jumped = false;
 	if (!clock->crystal)
 		return;
 	clock->art_at = ((clock->art_at >> shift) + steps) << shift;
@@ -238,22 +263,6 @@ take_cyc(struct clock *clock, uint64_t cycles)
 	clock->now = clock->cyc = span;
 }
 
-/* The latest time at which a packet can have been made here. */
-static uint64_t
-latest(const struct clock *clock)
-{
-	uint64_t last = UINT64_MAX, edge;
-
-	if (clock->config.ctl & CTL_CYC_EN)
-		last = later(
-		    clock->cyc.last, silent_cycles(clock) * clock->cycle);
-	if ((clock->config.ctl & CTL_MTC_EN) == 0 || !clock->crystal)
-		return last;
-	edge = ((clock->art_at >> mtc_shift(clock)) + 1) << mtc_shift(clock);
-	edge = crystal_span(clock, edge).last + clock->cycle - 1;
-	return edge < last ? edge : last;
-}
-
 static void
 tell(const struct clock *clock, struct clock_time *time)
 {
@@ -266,6 +275,7 @@ tell(const struct clock *clock, struct clock_time *time)
 	time->last = last == UINT64_MAX ? last : last / clock->tick;
 	time->since = (clock->now.first - clock->since.first) / clock->tick + 1;
 	time->cyc_count = clock->cyc_count;
+	time->mismeasured = clock->mismeasured;
 	time->overlap = (clock->overlap + clock->tick - 1) / clock->tick;
 }
 
@@ -273,7 +283,7 @@ tell(const struct clock *clock, struct clock_time *time)
 static void
 take_ovf(struct clock *clock)
 {
-	clock->known = clock->crystal = false;
+	clock->known = clock->crystal = clock->mtc = false;
 }
 
 /*

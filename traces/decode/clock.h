@@ -38,6 +38,11 @@ struct clock_time {
 	uint64_t since;     /* upper bound of ticks since the last TSC or MTC */
 	uint64_t cyc_count; /* CYC packets since then */
 	uint64_t overlap; /* ticks before that packet in the first CYC after it */
+	/*
+	 * Between the last two MTCs the trace was off: who measures the core clock by the
+	 * CYCs between them, as libipt does, has another one up to the next MTC.
+	 */
+	bool mismeasured;
 };
 
 /* True if CTL enables packets from which this clock gets the time. */

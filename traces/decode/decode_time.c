@@ -308,6 +308,8 @@ decode_time_allowed(const struct clock_config *clock,
 					 : (UINT64_C(1) << (threshold - 1)) - 1;
 
 	if (clock->ctl & CTL_CYC_EN) {
+		if (exact->mismeasured)
+			return UINT64_MAX;
 		if (hidden == 0 && core == clock->cbr)
 			return 1;
 		return cut_off(clock, exact->since, core) + 1 +

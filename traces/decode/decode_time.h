@@ -69,7 +69,8 @@ bool decode_time_is_lost(const struct times *times);
  * - the cycles that a threshold hides: those that no CYC has reported yet, those of a CYC
  *   that began before the MTC or TSC, which libipt counts from there, and those by which
  *   it measured the core clock wrongly.
- * Without CYC: an MTC period.  UINT64_MAX: with TSC alone there is no bound.
+ * Without CYC: an MTC period.  UINT64_MAX: with TSC alone there is no bound, nor with
+ * CYC where libipt mismeasures the core clock, see struct clock_time.
  */
 uint64_t decode_time_allowed(const struct clock_config *clock,
     const struct clock_time *exact, uint32_t core);

@@ -57,18 +57,18 @@ put_tip(struct stream *stream)
 	put(stream, packet);
 }
 
-/* PSB+ with the time, but for TMA where the trace has no MTC. */
+/* PSB+ 7 ticks after crystal tick ART; no TMA where the trace has no MTC. */
 static void
-put_psb(struct stream *stream, uint64_t ctl, uint32_t cbr)
+put_psb(struct stream *stream, uint64_t ctl, uint32_t cbr, uint32_t art)
 {
 	struct pt_packet packet = { .type = ppt_psb };
 
 	put(stream, packet);
 	packet.type = ppt_tsc;
-	packet.payload.tsc.tsc = TSC;
+	packet.payload.tsc.tsc = art * UINT64_C(154) + 7;
 	put(stream, packet);
 	packet.type = ppt_tma;
-	packet.payload.tma.ctc = 10000;
+	packet.payload.tma.ctc = (uint16_t)art;
 	packet.payload.tma.fc = 7;
 	if (ctl & MTC_EN)
 		put(stream, packet);
@@ -97,7 +97,7 @@ begin_as(struct stream *stream, uint64_t ctl, uint32_t cbr, bool cut_cyc)
 	stream->clock = clock_create(&config);
 	assert_non_null(stream->encoder);
 	assert_non_null(stream->clock);
-	put_psb(stream, ctl, cbr);
+	put_psb(stream, ctl, cbr, 10000);
 }
 
 static void
@@ -259,6 +259,55 @@ a_cut_cyc_ends_what_is_known(void **state)
 	}
 }
 
+/* CYCs up to MTC number N, which is at crystal tick 8 * N; then a TIP. */
+static void
+put_period(struct stream *stream, uint64_t cycles, uint32_t n)
+{
+	put_cyc(stream, cycles);
+	put_mtc(stream, n);
+	put_tip(stream);
+}
+
+/* libipt divides the ticks between two MTCs by the cycles of the CYCs between them. */
+static void
+an_off_period_between_two_mtcs_is_told(void **state)
+{
+	const uint64_t ctl = TSC_EN | MTC_EN | CYC_EN | MTC_FREQ(3);
+	static const struct {
+		uint64_t n;
+		bool mismeasured;
+	} rows[] = { { 1251, false }, { 1252, false }, { 1253, false },
+		{ 1254, true }, { 1255, false }, { 2501, true },
+		{ 2502, false } };
+	struct clock_time time;
+	struct stream stream;
+
+	(void)state;
+	begin(&stream, ctl, 37);
+	put_period(&stream, 1225, 1251);
+	put_period(&stream, 1232, 1252);
+	/* Half of a period later, with all its cycles. */
+	put_cyc(&stream, 4 * 154 + 7);
+	put_psb(&stream, ctl, 37, 10020);
+	put_period(&stream, 4 * 154 - 7, 1253);
+	/* The same without the cycles: tracing was off. */
+	put_psb(&stream, ctl, 37, 10028);
+	put_period(&stream, 4 * 154 - 7, 1254);
+	put_period(&stream, 1232, 1255);
+	/* A long time. */
+	put_psb(&stream, ctl, 37, 20004);
+	put_period(&stream, 4 * 154 - 7, 2501);
+	put_period(&stream, 1232, 2502);
+	assert_true(clock_sync(stream.clock, 0));
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		assert_true(clock_next(stream.clock, &time));
+		assert_true(time.known);
+		assert_int_equal(time.first, rows[i].n * 8 * 154);
+		assert_int_equal(time.mismeasured, rows[i].mismeasured);
+	}
+	end(&stream);
+}
+
 static void
 without_a_tsc_there_is_no_time(void **state)
 {
@@ -288,6 +337,7 @@ main(void)
 		cmocka_unit_test(a_threshold_hides_cycles),
 		cmocka_unit_test(a_slow_core_is_exact_within_a_tick),
 		cmocka_unit_test(a_cut_cyc_ends_what_is_known),
+		cmocka_unit_test(an_off_period_between_two_mtcs_is_told),
 		cmocka_unit_test(without_a_tsc_there_is_no_time),
 	};
 
