@@ -289,6 +289,9 @@ cpu_deliver(struct cpu *cpu, uint8_t vector, enum delivery kind, uint64_t error,
 		}
 		cpu_emit(cpu, EVENT_EXCEPTION, vector, rip, error);
 	}
+	/* cpu_trap() has counted INT1. */
+	if (kind == DELIVER_SOFTWARE)
+		cpu_count_down_nmi(cpu);
 	if (is_software(kind))
 		retire_software(cpu, from);
 	else if (cpu->config.profile->cost)
@@ -478,10 +481,13 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	if (block->insns > 0 &&
 	    (fetch || stepped || rip < block->va || rip > block->next_va)) {
 		cpu_leave_block(cpu, rip);
-		/* No step has counted it; an NMI comes before the fault of a fetch. */
-		if (fetch && cpu->interrupts.nmi_wait > 0) {
+		/*
+		 * No step has counted it.  An NMI comes before the fault of a fetch, and
+		 * after the trap of a single step.
+		 */
+		if ((fetch || stepped) && cpu->interrupts.nmi_wait > 0) {
 			cpu_count_down_nmi(cpu);
-			if (cpu_can_take_nmi(cpu)) {
+			if (fetch && cpu_can_take_nmi(cpu)) {
 				forget_fault(cpu, rip);
 				return;
 			}

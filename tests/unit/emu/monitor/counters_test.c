@@ -31,7 +31,8 @@ enum {
 	REWRITTEN,
 	FETCHES,
 	CLOCKS,
-	LOADS
+	LOADS,
+	TRAPS
 };
 
 /* What retired while the counters were on, by ring: 0, or 1 for the others. */
@@ -392,6 +393,34 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 	}
 }
 
+/* They are instructions of the skid as others are. */
+static void
+the_skid_counts_software_interrupts_and_single_steps(void **state)
+{
+	const uint64_t skid = profile_find("skylake")->uarch->pmi_skid_insns;
+
+	(void)state;
+	for (uint64_t after = 1; after < 200; after++) {
+		struct guest_options options = { .param = TRAPS | after << 8 };
+		uint64_t overflow = 0, nmi = 0;
+		struct guest guest;
+
+		guest_run("counters", &options, &guest);
+		guest_assert_exit(&guest);
+		for (size_t i = 0; i < guest.event_count; i++) {
+			const struct event *event = &guest.event[i];
+
+			if (event->kind == EVENT_COUNTER_OVERFLOW)
+				overflow = event->insns;
+			else if (event->kind == EVENT_NMI)
+				nmi = event->insns;
+		}
+		assert_true(overflow != 0);
+		assert_int_equal(nmi - overflow, skid);
+		guest_free(&guest);
+	}
+}
+
 /*
  * By hand for Skylake, which issues four micro-operations a cycle: WRMSR takes 120; then 10
  * slots, with DEC and JNZ one; then 999 times 9; and 4 instructions at the end.
@@ -473,6 +502,8 @@ main(int argc, char **argv)
 		cmocka_unit_test(rdpmc_reads_them),
 		cmocka_unit_test(a_pmi_freezes_them),
 		cmocka_unit_test(an_nmi_comes_before_the_fault_of_a_fetch),
+		cmocka_unit_test(
+		    the_skid_counts_software_interrupts_and_single_steps),
 		cmocka_unit_test(a_running_counter_can_be_written),
 		cmocka_unit_test(clocks_follow_the_cost_model),
 		cmocka_unit_test(each_iteration_takes_its_time),

@@ -34,7 +34,7 @@ main:
 	.balign 4
 cases:	.long loops - cases, kinds - cases, overflow - cases, privilege - cases
 	.long halted - cases, rdpmcs - cases, freezes - cases, rewritten - cases
-	.long fetches - cases, clocks - cases, loads - cases
+	.long fetches - cases, clocks - cases, loads - cases, traps - cases
 
 read_all:
 	wr 0x38f, 0
@@ -156,6 +156,28 @@ fetches:
 	mov r11d, NOWHERE
 	jmp r11
 2:	xor r15d, r15d
+	call read_all
+	ret
+
+	/* As `overflow`, with software interrupts, and single steps by RFLAGS.TF. */
+traps:	wr 0x186, 0x5300c0
+	movzx eax, byte ptr [rip + param + 1]
+	neg rax
+	wr 0xc1, rax
+	wr 0x38f, ALL
+	nop
+	int3
+	nop
+	int3
+	int 0x31
+	pushfq
+	or dword ptr [rsp], 0x100
+	popfq
+	.fill 4, 1, 0x90
+	pushfq
+	and dword ptr [rsp], ~0x100
+	popfq
+	.fill 200, 1, 0x90
 	call read_all
 	ret
 
