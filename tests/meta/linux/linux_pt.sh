@@ -1,5 +1,5 @@
 #!/bin/sh
-# Goal: perf record in a stock kernel, on one CPU and two, compared with the ground truth:
+# Goal: perf record in a stock kernel, on one CPU and two, of simple programs and of one that makes it hard, compared with the ground truth:
 # every byte that perf got is what the unit wrote, every instruction what was executed; perf outside agrees; a
 # byte that is changed, missing or surplus and a flag that is wrong are found.
 # Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program; a
@@ -98,6 +98,14 @@ cat >watch.c <<-'END'
 	}
 END
 cc -O1 -o bin/watch watch.c || exit 1
+# What makes tracing hard, with the kernel's part of it: PT is off while others run.
+cc -O1 -pthread -o bin/busy "$here/linux/busy.c" || exit 1
+expect 0 "" 0 record --workload busy --cpus 2 \
+    --perf '-B -N -e intel_pt/cyc/ -e branches:k -c 500' -o all
+"$topaz" verify all >hard || { echo "linux_pt: a busy program:"; cat hard; bad=1; }
+[ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' hard)" = 2 ] &&
+    grep -q '^branches:k  period 500  MATCH  ([1-9]' hard ||
+    { echo "linux_pt: a busy program is not compared:"; cat hard; bad=1; }
 # A hybrid part: the kernel has a PMU for each kind of core.
 expect 0 "" 0 record --workload watch --cpus 2 --profile alderlake-p,alderlake-e \
     --perf '-a -e intel_pt// -e instructions -c 100000' -o two
