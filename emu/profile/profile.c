@@ -131,6 +131,18 @@ profile_of_signature(uint32_t signature)
 	return NULL;
 }
 
+const struct profile *
+profile_of_core(uint32_t signature, uint8_t type)
+{
+	const struct profile *model = profile_of_signature(signature);
+
+	for (size_t i = 0; model != NULL && i < TZ_ARRAY_LEN(profiles); i++)
+		if (profiles[i].pt && profiles[i].core_type == type &&
+		    profiles[i].signature == model->signature)
+			return &profiles[i];
+	return model;
+}
+
 void
 profile_set_hybrid(struct profile *profile, unsigned gp, unsigned fixed)
 {

@@ -13,6 +13,8 @@
 
 /* The highest basic leaf that any model answers: SDM vol. 2A, "CPUID". */
 #define PROFILE_LEAF_HYBRID 0x1a
+#define PROFILE_CORE_ATOM   0x20 /* an E-core */
+#define PROFILE_CORE_CORE   0x40
 
 /* Registers of CPUID, as profile_cpuid() orders them. */
 enum profile_reg { PROFILE_EAX, PROFILE_EBX, PROFILE_ECX, PROFILE_EDX };
@@ -79,7 +81,7 @@ struct profile {
 	const char *title;     /* "Skylake client, 06_5EH" */
 	uint32_t signature;    /* CPUID.1:EAX */
 	uint32_t leaf_max;     /* CPUID.0:EAX */
-	uint8_t core_type;     /* CPUID.1AH:EAX[31:24]: 20H Atom, 40H Core */
+	uint8_t core_type;     /* CPUID.1AH:EAX[31:24], PROFILE_CORE_* */
 	uint32_t native_model; /* CPUID.1AH:EAX[23:0] */
 	bool hybrid;           /* CPUID.(7,0):EDX[15], and leaf 1AH */
 	uint8_t maxphyaddr;    /* bits, CPUID.80000008H:EAX[7:0] */
@@ -143,6 +145,12 @@ const struct profile *profile_at(size_t index);
  * family and model: its own or that of model.def.  NULL: no such processor is known.
  */
 const struct profile *profile_of_signature(uint32_t signature);
+
+/*
+ * The same for a core of a hybrid part, whose TYPE is that of CPUID.1AH:EAX[31:24]; where
+ * no row has that type, that of the signature.
+ */
+const struct profile *profile_of_core(uint32_t signature, uint8_t type);
 
 /*
  * Makes PROFILE that of a core of a hybrid part: CPUID reports a hybrid part, and

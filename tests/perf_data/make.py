@@ -157,6 +157,18 @@ out.mmap2(PID, 0x7ffd0000, 0x2000, 0, program, build_id=b"\x5a" * 20)
 chunks(out, cpu=0)
 out.write("missing.data")
 
+# A hybrid part.
+for name, cpus in ("core.data", "4-7,9"), ("atom.data", "4,5-12"):
+    out = begin(cpuid="GenuineIntel,6,151,2")
+    out.cores = [("cpu_core", "0-3"), ("cpu_atom", cpus)]
+    maps(out)
+    chunks(out, cpu=8)
+    out.write(name)
+out.cores = [("cpu_core", "0-3")]
+out.write("kinds.data")
+kinds = open("kinds.data", "rb").read()
+at = kinds.rindex(b"cpu_core")
+
 # Refused.
 plain = open("plain.data", "rb").read()
 
@@ -180,6 +192,7 @@ out.comm(1, 1, "x")
 out.write("samples.data")
 
 # Damaged.
+save("kind.data", kinds[:at - 8] + b"\x02" + kinds[at - 7:])
 save("cut.data", plain[:len(plain) // 2])
 save("section.data", plain[:40] + b"\xff" * 8 + plain[48:])
 out = begin()

@@ -89,6 +89,24 @@ grep -q "is another version, with build id [0-9a-f]*: give" said ||
 expect 2 "pipe mode" 1 reencode pipe.data
 expect 2 "another byte order" 1 reencode swapped.data
 expect 2 "version 1" 1 reencode old.data
+# The kind of a CPU's core; of CPU 8 one file does not tell.
+for core in core:alderlake-p atom:alderlake-e kinds:alderlake-p; do
+	"$topaz" reencode "${core%:*}.data" --symfs bundle >said 2>&1
+	says "${core%:*}.data" "cpu 8, part 1 of 1: "
+	says "${core%:*}.data" "profile ${core#*:}, "
+done
+expect 2 "kinds of cores" 1 reencode kind.data
+"$topaz" run insntrace --cpus 2 --profile alderlake-p,alderlake-e --set ctl=0xe60e -o hybrid >said
+"$topaz" export hybrid --perf-data -o hybrid.data >said
+"$topaz" reencode hybrid.data --symfs hybrid --bytes >said
+[ "$(grep -c '^EQUAL$' said)" = 2 ] || { echo "hybrid.data: not EQUAL:"; cat said; bad=1; }
+says hybrid.data "profile alderlake-p, "
+says hybrid.data "profile alderlake-e, "
+if perf --version >/dev/null 2>&1; then
+	perf report --header-only -I -i hybrid.data >said 2>/dev/null
+	says hybrid.data "cpu_core cpu list : 0"
+	says hybrid.data "cpu_atom cpu list : 1"
+fi
 expect 2 "--cpu F/M/S" 1 reencode nocpu.data
 expect 2 "no trace of Intel PT" 1 reencode cycles.data
 expect 2 "--aux-sample" 1 reencode samples.data

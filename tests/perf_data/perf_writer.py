@@ -65,6 +65,7 @@ class PerfData:
         self.records = []
         self.cpuid, self.release = cpuid, release
         self.build_ids = []
+        self.cores = []      # of a hybrid part: name of the PMU, list of CPUs
         self.hidden = None   # records that one compressed stream will hold
         self.features = True
         self.finished = True
@@ -168,7 +169,11 @@ class PerfData:
             desc += event.attr().ljust(self.attr_size, b"\0")
             desc += struct.pack("<I", len(event.ids)) + text(event.name)
             desc += b"".join(struct.pack("<Q", i) for i in event.ids)
-        return {2: ids, 3: text("somewhere"), 4: text(self.release),
+        more = {}
+        if self.cores:
+            more[30] = struct.pack("<I", len(self.cores)) + b"".join(
+                text(pmu) + text(cpus) for pmu, cpus in self.cores)
+        return {**more, 2: ids, 3: text("somewhere"), 4: text(self.release),
                 5: text("6.1.0"), 6: text("x86_64"),
                 7: struct.pack("<II", 2, 2), 8: text("A CPU @ 3.70GHz"),
                 9: text(self.cpuid), 12: desc,

@@ -320,7 +320,42 @@ put_cpuid(struct perf_data *data, struct buffer *out)
 /* The feature sections, by rising number. */
 static const unsigned features[] = { PERF_FEATURE_HOSTNAME,
 	PERF_FEATURE_OSRELEASE, PERF_FEATURE_ARCH, PERF_FEATURE_NRCPUS,
-	PERF_FEATURE_CPUID, PERF_FEATURE_AUXTRACE };
+	PERF_FEATURE_CPUID, PERF_FEATURE_AUXTRACE,
+	PERF_FEATURE_HYBRID_TOPOLOGY };
+
+/* How many of them the file has: the last one only where there are two kinds of cores. */
+static size_t
+feature_count(const struct perf_data *data)
+{
+	return TZ_ARRAY_LEN(features) - (data->config.atom_cpus == 0);
+}
+
+/* The CPUs of a kind, by their numbers. */
+static void
+put_cores(
+    struct perf_data *data, struct buffer *out, const char *pmu, uint64_t cpus)
+{
+	char text[4 * FEATURE_NAME_ALIGN];
+	size_t used = 0;
+
+	for (unsigned i = 0; i < data->config.cpu_count; i++)
+		if (cpus >> i & 1)
+			used += (size_t)snprintf(text + used,
+			    sizeof(text) - used, used == 0 ? "%u" : ",%u", i);
+	put_feature_text(data, out, pmu);
+	put_feature_text(data, out, text);
+}
+
+static void
+put_hybrid(struct perf_data *data, struct buffer *out)
+{
+	static const uint8_t kinds[4] = { 2 };
+	uint64_t atom = data->config.atom_cpus;
+
+	put(data, out, kinds, sizeof(kinds));
+	put_cores(data, out, "cpu_core", ~atom);
+	put_cores(data, out, "cpu_atom", atom);
+}
 
 static void
 put_feature(struct perf_data *data, struct buffer *out, unsigned feature)
@@ -336,6 +371,8 @@ put_feature(struct perf_data *data, struct buffer *out, unsigned feature)
 		put32(data, out, cpus, cpus);
 	else if (feature == PERF_FEATURE_CPUID)
 		put_cpuid(data, out);
+	else if (feature == PERF_FEATURE_HYBRID_TOPOLOGY)
+		put_hybrid(data, out);
 	else {
 		put64(data, out, data->traces);
 		put(data, out, data->index.bytes, data->index.count);
@@ -347,10 +384,10 @@ static void
 put_features(struct perf_data *data, struct buffer *out)
 {
 	uint64_t begin = DATA_OFFSET + data->records.count +
-	    16 * TZ_ARRAY_LEN(features);
+	    16 * feature_count(data);
 	struct buffer body = { .count = 0 };
 
-	for (size_t i = 0; i < TZ_ARRAY_LEN(features); i++) {
+	for (size_t i = 0; i < feature_count(data); i++) {
 		size_t at = body.count;
 
 		put_feature(data, &body, features[i]);
@@ -366,7 +403,7 @@ put_file_header(struct perf_data *data, struct buffer *out)
 {
 	uint64_t bits = 0;
 
-	for (size_t i = 0; i < TZ_ARRAY_LEN(features); i++)
+	for (size_t i = 0; i < feature_count(data); i++)
 		bits |= TZ_BIT(features[i]);
 	put(data, out, "PERFILE2", 8);
 	put64(data, out, FILE_HEADER_BYTES);

@@ -16,7 +16,9 @@ struct perf_data;
 struct perf_data_config {
 	uint64_t ctl;       /* IA32_RTIT_CTL that made the traces */
 	uint32_t signature; /* CPUID.1:EAX */
-	unsigned cpu_count;
+	unsigned cpu_count; /* 1..64 */
+	uint64_t
+	    atom_cpus; /* E-cores of a hybrid part, a bit each; 0: it is none */
 	uint32_t tsc_num, tsc_den; /* CPUID.15H:EBX and EAX; 0: none */
 	uint64_t tsc_hz;           /* not 0 */
 	const char *filter; /* address filters in perf's syntax; "": none */

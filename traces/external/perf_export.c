@@ -142,6 +142,24 @@ export_filters(struct export *export)
 		  "%s: too many programs in its filter ranges", bundle->path);
 }
 
+/* The E-cores, if there are P-cores, too. */
+static uint64_t
+export_atom_cpus(const struct bundle *bundle)
+{
+	uint64_t atom = 0, other = 0;
+
+	for (unsigned i = 0; i < bundle->info.cpu_count; i++) {
+		struct bundle_model model = bundle_model_of(bundle, 1u << i);
+		const struct profile *profile = profile_find(model.profile);
+
+		if (profile != NULL && profile->core_type == PROFILE_CORE_ATOM)
+			atom |= TZ_BIT(i);
+		else
+			other |= TZ_BIT(i);
+	}
+	return other != 0 ? atom : 0;
+}
+
 static struct perf_data *
 export_create(struct export *export)
 {
@@ -151,6 +169,7 @@ export_create(struct export *export)
 	struct perf_data_config config = { .ctl = export->ctl,
 		.signature = info->model[0].signature,
 		.cpu_count = info->cpu_count,
+		.atom_cpus = export_atom_cpus(export->bundle),
 		.filter = export->filter };
 	struct perf_data *data;
 

@@ -3,6 +3,8 @@
 #include "traces/perf_data/perf_bytes.h"
 #include "traces/perf_data/perf_format.h"
 
+#include <stdlib.h>
+
 const struct perf_attr *
 perf_event_find(const struct perf_file *file, uint64_t id)
 {
@@ -30,6 +32,35 @@ perf_event_pmu(const struct perf_file *file, const char *name)
 		if (strcmp(file->pmus[i].name, name) == 0)
 			return file->pmus[i].type;
 	return UINT32_MAX;
+}
+
+/* CPUS: numbers and ranges of numbers, separated by commas. */
+static bool
+is_listed(const char *cpus, uint32_t cpu)
+{
+	for (;;) {
+		char *end;
+		unsigned long first = strtoul(cpus, &end, 10);
+		unsigned long last = *end == '-' ? strtoul(end + 1, &end, 10)
+						 : first;
+
+		if (end == cpus)
+			return false;
+		if (cpu >= first && cpu <= last)
+			return true;
+		if (*end != ',')
+			return false;
+		cpus = end + 1;
+	}
+}
+
+const char *
+perf_event_core(const struct perf_file *file, uint32_t cpu)
+{
+	for (size_t i = 0; i < file->core_count; i++)
+		if (is_listed(file->cores[i].cpus, cpu))
+			return file->cores[i].pmu;
+	return NULL;
 }
 
 bool

@@ -24,4 +24,7 @@ bool perf_event_is_counted(
 /* The type of the PMU called NAME; UINT32_MAX: unknown. */
 uint32_t perf_event_pmu(const struct perf_file *file, const char *name);
 
+/* The name of the PMU of the cores of which CPU is one on a hybrid part; NULL: unknown. */
+const char *perf_event_core(const struct perf_file *file, uint32_t cpu);
+
 #endif

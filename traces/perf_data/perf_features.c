@@ -145,6 +145,29 @@ read_pmus(struct perf_file *file, struct cursor *cursor)
 	return error;
 }
 
+static int
+read_cores(struct perf_file *file, struct cursor *cursor)
+{
+	uint32_t count = 0;
+	size_t room = 0;
+	int error = take_u32(cursor, &count);
+
+	for (uint32_t i = 0; error == 0 && i < count; i++) {
+		struct perf_core core = { NULL, NULL };
+
+		error = take_text(cursor, &core.pmu);
+		if (error == 0)
+			error = take_text(cursor, &core.cpus);
+		if (error != 0)
+			break;
+		if (!GROW(file->cores, room, file->core_count + 1))
+			return tz_error(cursor->err, TZ_EIO,
+			    "%s: out of memory", file->path);
+		file->cores[file->core_count++] = core;
+	}
+	return error;
+}
+
 /* The names of the events, in the order of their attributes. */
 static int
 read_event_desc(struct perf_file *file, struct cursor *cursor)
@@ -213,6 +236,9 @@ read_one(struct perf_file *file, unsigned feature, struct cursor *cursor)
 	case PERF_FEATURE_PMU_MAPPINGS:
 		cursor->name = "list of PMUs";
 		return read_pmus(file, cursor);
+	case PERF_FEATURE_HYBRID_TOPOLOGY:
+		cursor->name = "kinds of cores";
+		return read_cores(file, cursor);
 	case PERF_FEATURE_DIR_FORMAT:
 		cursor->name = "directory format";
 		return refuse_dir(cursor);

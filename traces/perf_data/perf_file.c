@@ -232,6 +232,7 @@ perf_file_close(struct perf_file *file)
 	free(file->attrs);
 	free(file->build_ids);
 	free(file->pmus);
+	free(file->cores);
 	free(file->records);
 	free(file);
 }

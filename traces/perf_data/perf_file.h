@@ -39,6 +39,11 @@ struct perf_pmu {
 	const char *name;
 };
 
+/* The CPUs of one kind of a hybrid part: "cpu_atom", "4-7,9". */
+struct perf_core {
+	const char *pmu, *cpus;
+};
+
 /* To be read, not to be changed. */
 struct perf_file {
 	const char *path;
@@ -52,6 +57,8 @@ struct perf_file {
 	size_t build_id_count;
 	struct perf_pmu *pmus;
 	size_t pmu_count;
+	struct perf_core *cores;
+	size_t core_count; /* 0: it is no hybrid part, or not known to be one */
 	/* In the order of the file; those inside of COMPRESSED records, too. */
 	struct perf_record *records;
 	size_t record_count;

@@ -11,6 +11,7 @@
 #include "harness/cmd/reencode/reencode_one.h"
 #include "harness/cmd/reencode/reencode_text.h"
 #include "traces/memory/perf_memory.h"
+#include "traces/perf_data/perf_event.h"
 #include "traces/perf_data/perf_intel_pt.h"
 
 struct perf_input {
@@ -144,10 +145,30 @@ hole_text(enum perf_aux_hole hole)
 	return texts[hole];
 }
 
+/*
+ * The options for QUEUE: on a hybrid part the model is that of its CPU's cores.  A thread's
+ * CPUs may be of both kinds.
+ */
+static struct reencode_options
+queue_options(const struct perf_input *perf, const struct perf_aux_queue *queue)
+{
+	struct reencode_options options = perf->options;
+	const char *core = queue->cpu == PERF_NO_CPU
+	    ? NULL
+	    : perf_event_core(perf->file, queue->cpu);
+
+	if (core != NULL && perf->input->options.profile == NULL)
+		options.profile = profile_of_core(options.signature,
+		    strcmp(core, "cpu_atom") == 0 ? PROFILE_CORE_ATOM
+						  : PROFILE_CORE_CORE);
+	return options;
+}
+
 static int
 run_part(const struct perf_input *perf, const struct perf_aux_queue *queue,
     size_t index, struct memory_image *image)
 {
+	struct reencode_options options = queue_options(perf, queue);
 	const struct perf_aux_part *part = &queue->parts[index];
 	uint8_t *bytes = perf_aux_bytes(queue, part);
 	char name[128];
@@ -163,7 +184,7 @@ run_part(const struct perf_input *perf, const struct perf_aux_queue *queue,
 	    queue->cpu != PERF_NO_CPU ? queue->cpu : queue->tid, index + 1,
 	    queue->part_count, hole_text(part->before),
 	    part->partial ? ", with gaps (PARTIAL)" : "");
-	code = reencode_one(name, bytes, part->bytes, image, &perf->options,
+	code = reencode_one(name, bytes, part->bytes, image, &options,
 	    &perf->input->output, perf->err);
 	free(bytes);
 	return code;

@@ -11,8 +11,6 @@
 #include <stdlib.h>
 
 /* CPUID.1AH:EAX[31:24]. */
-#define CORE_TYPE_ATOM 0x20
-#define CORE_TYPE_CORE 0x40
 
 /* A value of an event on one CPU for one thread, the newest. */
 struct value {
@@ -89,8 +87,8 @@ core_type_of(const struct perf_file *file, const struct perf_attr *attr)
 	    : attr->type;
 
 	if (pmu == perf_event_pmu(file, "cpu_core"))
-		return CORE_TYPE_CORE;
-	return pmu == perf_event_pmu(file, "cpu_atom") ? CORE_TYPE_ATOM : 0;
+		return PROFILE_CORE_CORE;
+	return pmu == perf_event_pmu(file, "cpu_atom") ? PROFILE_CORE_ATOM : 0;
 }
 
 static void

@@ -247,6 +247,13 @@ processors_without_a_row_have_one_of_their_kind(void **state)
 	assert_string_equal(profile_of_signature(0x806ec)->name, "kabylake");
 	assert_string_equal(profile_of_signature(0x406e3)->name, "skylake");
 	assert_string_equal(profile_of_signature(0x90672)->name, "alderlake-p");
+	assert_string_equal(
+	    profile_of_core(0x90675, PROFILE_CORE_ATOM)->name, "alderlake-e");
+	assert_string_equal(
+	    profile_of_core(0x90675, PROFILE_CORE_CORE)->name, "alderlake-p");
+	assert_string_equal(
+	    profile_of_core(0x506e3, PROFILE_CORE_ATOM)->name, "skylake");
+	assert_null(profile_of_core(0x306c3, PROFILE_CORE_ATOM));
 	/* Family 19. */
 	assert_string_equal(
 	    profile_of_signature(0x400f10)->name, "granite-rapids");
