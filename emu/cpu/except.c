@@ -472,6 +472,7 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	const struct block *block = cpu->block;
 	/* The engine raises #DB only for RFLAGS.TF, which makes each instruction a block. */
 	bool stepped = vector == VECTOR_DB && !cpu_is_rep_again(block, rip);
+	bool waits = cpu->interrupts.nmi_wait > 0;
 	uint64_t error = 0;
 
 	if (vector != VECTOR_DB)
@@ -480,17 +481,14 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		return;
 	if (block->insns > 0 &&
 	    (fetch || stepped || rip < block->va || rip > block->next_va)) {
-		cpu_leave_block(cpu, rip);
-		/*
-		 * No step has counted it.  An NMI comes before the fault of a fetch, and
-		 * after the trap of a single step.
-		 */
-		if ((fetch || stepped) && cpu->interrupts.nmi_wait > 0) {
+		/* No step has counted it; its own overflow comes after. */
+		if (fetch || stepped)
 			cpu_count_down_nmi(cpu);
-			if (fetch && cpu_can_take_nmi(cpu)) {
-				forget_fault(cpu, rip);
-				return;
-			}
+		cpu_leave_block(cpu, rip);
+		/* An NMI comes before the fault of a fetch, and after a single step's trap. */
+		if (fetch && waits && cpu_can_take_nmi(cpu)) {
+			forget_fault(cpu, rip);
+			return;
 		}
 	} else if (block->insns > 0) {
 		cpu_cut_block(cpu, rip);

@@ -18,6 +18,8 @@
 #include <cmocka.h>
 
 #define PAUSE_CYCLES 140
+#define INSNS        UINT64_C(0xc0) /* events */
+#define BRANCHES     UINT64_C(0xc4)
 #define OVF(i)       (UINT64_C(1) << (i))
 
 enum {
@@ -366,8 +368,8 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 
 	(void)state;
 	for (uint64_t after = 1; after < 8; after++) {
-		struct guest_options options = { .param = FETCHES |
-			    after << 8 };
+		struct guest_options options = { .param = FETCHES | after << 8 |
+			    INSNS << 16 };
 		uint64_t overflow = 0, nmi = 0, fault = 0;
 		struct guest guest;
 
@@ -393,32 +395,43 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 	}
 }
 
-/* They are instructions of the skid as others are. */
+/* Instructions from the overflow to the NMI of the case PARAM. */
+static uint64_t
+skid_of(uint64_t param)
+{
+	struct guest_options options = { .param = param };
+	uint64_t overflow = 0, nmi = 0;
+	struct guest guest;
+
+	guest_run("counters", &options, &guest);
+	guest_assert_exit(&guest);
+	for (size_t i = 0; i < guest.event_count; i++) {
+		const struct event *event = &guest.event[i];
+
+		if (event->kind == EVENT_COUNTER_OVERFLOW)
+			overflow = event->insns;
+		else if (event->kind == EVENT_NMI)
+			nmi = event->insns;
+	}
+	assert_true(overflow != 0);
+	guest_free(&guest);
+	return nmi - overflow;
+}
+
+/* Where no step counts them, and where they overflow the counter themselves. */
 static void
-the_skid_counts_software_interrupts_and_single_steps(void **state)
+every_kind_of_instruction_counts_in_the_skid(void **state)
 {
 	const uint64_t skid = profile_find("skylake")->uarch->pmi_skid_insns;
 
 	(void)state;
-	for (uint64_t after = 1; after < 200; after++) {
-		struct guest_options options = { .param = TRAPS | after << 8 };
-		uint64_t overflow = 0, nmi = 0;
-		struct guest guest;
-
-		guest_run("counters", &options, &guest);
-		guest_assert_exit(&guest);
-		for (size_t i = 0; i < guest.event_count; i++) {
-			const struct event *event = &guest.event[i];
-
-			if (event->kind == EVENT_COUNTER_OVERFLOW)
-				overflow = event->insns;
-			else if (event->kind == EVENT_NMI)
-				nmi = event->insns;
-		}
-		assert_true(overflow != 0);
-		assert_int_equal(nmi - overflow, skid);
-		guest_free(&guest);
-	}
+	for (uint64_t after = 1; after < 200; after++)
+		assert_int_equal(
+		    skid_of(TRAPS | after << 8 | INSNS << 16), skid);
+	for (uint64_t after = 1; after < 30; after++)
+		assert_int_equal(
+		    skid_of(TRAPS | after << 8 | BRANCHES << 16), skid);
+	assert_int_equal(skid_of(FETCHES | 1 << 8 | BRANCHES << 16), skid);
 }
 
 /*
@@ -502,8 +515,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(rdpmc_reads_them),
 		cmocka_unit_test(a_pmi_freezes_them),
 		cmocka_unit_test(an_nmi_comes_before_the_fault_of_a_fetch),
-		cmocka_unit_test(
-		    the_skid_counts_software_interrupts_and_single_steps),
+		cmocka_unit_test(every_kind_of_instruction_counts_in_the_skid),
 		cmocka_unit_test(a_running_counter_can_be_written),
 		cmocka_unit_test(clocks_follow_the_cost_model),
 		cmocka_unit_test(each_iteration_takes_its_time),

@@ -17,6 +17,13 @@
 	call note
 	.endm
 
+	/* Counter 0 counts the event of byte 2, with an interrupt. */
+	.macro select_event
+	movzx eax, byte ptr [rip + param + 2]
+	or eax, 0x530000
+	wr 0x186, rax
+	.endm
+
 main:
 	take_pmis
 	/* Not as `wr` has it: the test looks for that. */
@@ -145,7 +152,7 @@ fetches:
 	mov cr4, rax /* the machine's copy of ring 0 is this one */
 	recover 1f
 	mov r11d, NOWHERE
-	wr 0x186, 0x5300c0
+	select_event
 	movzx eax, byte ptr [rip + param + 1]
 	neg rax
 	wr 0xc1, rax
@@ -160,7 +167,7 @@ fetches:
 	ret
 
 	/* As `overflow`, with software interrupts, and single steps by RFLAGS.TF. */
-traps:	wr 0x186, 0x5300c0
+traps:	select_event
 	movzx eax, byte ptr [rip + param + 1]
 	neg rax
 	wr 0xc1, rax
@@ -173,6 +180,10 @@ traps:	wr 0x186, 0x5300c0
 	pushfq
 	or dword ptr [rsp], 0x100
 	popfq
+	nop
+	jmp 1f
+1:	call 2f
+2:	add rsp, 8
 	.fill 4, 1, 0x90
 	pushfq
 	and dword ptr [rsp], ~0x100
