@@ -95,14 +95,16 @@ trim_chunk(const struct sorter *sorter, const struct perf_aux_chunk *before,
     struct perf_aux_chunk *chunk)
 {
 	uint64_t end = before->offset + before->bytes, same;
+	const uint8_t *there;
 
 	if (chunk->offset >= end)
 		return 0;
 	same = end - chunk->offset;
 	if (same > chunk->bytes)
 		same = chunk->bytes;
-	if (memcmp(before->trace + (chunk->offset - before->offset),
-		chunk->trace, (size_t)same) != 0)
+	/* BEFORE may have been trimmed itself: its first bytes are still there. */
+	there = before->trace + (int64_t)(chunk->offset - before->offset);
+	if (memcmp(there, chunk->trace, (size_t)same) != 0)
 		return tz_error(sorter->err, TZ_EFORMAT,
 		    "%s: at bytes %" PRIu64 " and %" PRIu64
 		    ": different trace for the AUX offset %#" PRIx64,
