@@ -550,9 +550,12 @@ a_stop_may_discard_samples(void **state)
 	}
 }
 
-/* The NMI comes early, in a REP, or, if DONE, when one of the skid has retired. */
+/*
+ * The NMI comes early, in a REP, or, if DONE, when one of the skid has retired.  FAULTS: the
+ * REP goes on after a page fault.
+ */
 static void
-rep_in_skid(struct tape *tape, bool done)
+rep_in_skid(struct tape *tape, bool done, bool faults)
 {
 	const uint64_t at = done ? 0x15 : 0x12;
 
@@ -574,6 +577,10 @@ rep_in_skid(struct tape *tape, bool done)
 	write_msr(tape, VALUE, -(uint64_t)PERIOD);
 	write_msr(tape, CONTROL, 1);
 	kernel_step(tape, 2);
+	if (faults) {
+		exec_log_event(cpu_of(tape)->exec_log, 14, USER_CODE + at);
+		kernel_step(tape, 2);
+	}
 	user_run(tape, at, 1);
 	write_msr(tape, CONTROL, 0);
 	put_sample(tape, USER_CODE + at, PID, true);
@@ -584,11 +591,11 @@ static void
 rounds_of_a_rep_are_skid(void **state)
 {
 	(void)state;
-	for (unsigned done = 0; done < 2; done++) {
+	for (unsigned way = 0; way < 4; way++) {
 		struct verify_result result;
 		struct tape tape;
 
-		rep_in_skid(&tape, done != 0);
+		rep_in_skid(&tape, (way & 1) != 0, (way & 2) != 0);
 		verdict(&tape, &result);
 		if (result.finding_count != 0)
 			fail_msg("%s", result.findings[0].text);

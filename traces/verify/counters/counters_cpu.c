@@ -1,7 +1,4 @@
-/*
- * One CPU: what its counters count, when they overflow, when an NMI comes for it, and which
- * samples the driver has taken.
- */
+/* One CPU: its counters, their overflows, the NMIs for these, the driver's samples. */
 #include "traces/decode/vector.h"
 #include "traces/verify/counters/counters_internal.h"
 
@@ -303,14 +300,16 @@ take_event(
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	judge_unexplained(counters, cpu, piece->before);
+	/* What the NMI interrupted has faulted: it may be a string instruction. */
+	if (piece->rip == own->nmi.piece.rip)
+		own->nmi.after_early = false;
 	count(counters, cpu, piece);
 	if (piece->vector == 2)
 		take_nmi(counters, cpu, piece);
 	if (piece->cpl != 3 || counters->work->perf != NULL)
 		return;
 	if (piece->vector == 2)
-		own->nmi.piece.next =
-		    own->thread; /* its thread: see sample() */
+		own->nmi.piece.next = own->thread; /* see sample() */
 	user_threads_leave(&counters->threads, own->thread, piece->rip);
 	if (piece->vector != 2)
 		own->thread = SIZE_MAX;

@@ -34,7 +34,8 @@ enum {
 	FETCHES,
 	CLOCKS,
 	LOADS,
-	TRAPS
+	TRAPS,
+	RETURNS
 };
 
 /* What retired while the counters were on, by ring: 0, or 1 for the others. */
@@ -432,6 +433,12 @@ every_kind_of_instruction_counts_in_the_skid(void **state)
 		assert_int_equal(
 		    skid_of(TRAPS | after << 8 | BRANCHES << 16), skid);
 	assert_int_equal(skid_of(FETCHES | 1 << 8 | BRANCHES << 16), skid);
+	for (uint64_t after = 1; after < 5; after++)
+		assert_int_equal(
+		    skid_of(RETURNS | after << 8 | BRANCHES << 16), skid);
+	for (uint64_t after = 1; after < 30; after++)
+		assert_int_equal(
+		    skid_of(RETURNS | after << 8 | INSNS << 16), skid);
 }
 
 /*

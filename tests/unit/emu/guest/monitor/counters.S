@@ -42,6 +42,7 @@ main:
 cases:	.long loops - cases, kinds - cases, overflow - cases, privilege - cases
 	.long halted - cases, rdpmcs - cases, freezes - cases, rewritten - cases
 	.long fetches - cases, clocks - cases, loads - cases, traps - cases
+	.long returns - cases
 
 read_all:
 	wr 0x38f, 0
@@ -162,6 +163,27 @@ fetches:
 1:	recover 2f
 	mov r11d, NOWHERE
 	jmp r11
+2:	xor r15d, r15d
+	call read_all
+	ret
+
+	/* As `fetches`, by IRET to user mode. */
+returns:
+	recover 2f
+	mov r11d, NOWHERE
+	push 0x23
+	push UDATA + 0x10000
+	push 2
+	push 0x2b
+	push r11
+	select_event
+	movzx eax, byte ptr [rip + param + 1]
+	neg rax
+	wr 0xc1, rax
+	wr 0x38f, ALL
+	jmp 1f
+1:	jmp 1f
+1:	iretq
 2:	xor r15d, r15d
 	call read_all
 	ret
