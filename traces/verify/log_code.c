@@ -8,7 +8,10 @@
 void
 log_code_aim(struct log_code *code, const struct flow *flow)
 {
-	code->base = code->ahead = *flow;
+	code->base = *flow;
+	/* INT3, too, which a kernel puts into its own code. */
+	code->base.unlisted = true;
+	code->ahead = code->base;
 }
 
 /* The bytes at IP in the stretch of the log that FLOW is in; 0: it is not there. */
