@@ -95,21 +95,31 @@ cpu_log_entry(struct cpu *cpu, struct block *block, bool again)
 }
 
 void
+cpu_log_step_of(
+    struct cpu *cpu, uint64_t rip, const uint8_t *code, uint32_t count)
+{
+	if (cpu->exec_log == NULL)
+		return;
+	if (count > 0 && exec_log_keeps_code(cpu->exec_log))
+		exec_log_code(cpu->exec_log, code, count);
+	exec_log_step(cpu->exec_log, rip);
+}
+
+void
 cpu_log_step(struct cpu *cpu, uint64_t rip)
 {
 	uint8_t code[INSN_BYTES_MAX];
 	uint32_t count = (uint32_t)(TZ_PAGE_BYTES - rip % TZ_PAGE_BYTES);
 
-	if (cpu->exec_log == NULL)
+	if (cpu->exec_log == NULL || !exec_log_keeps_code(cpu->exec_log)) {
+		cpu_log_step_of(cpu, rip, NULL, 0);
 		return;
-	if (exec_log_keeps_code(cpu->exec_log)) {
-		if (count > sizeof(code) ||
-		    walk_read(&cpu->space, (struct gva){ rip }, code,
-			sizeof(code), NULL))
-			count = sizeof(code);
-		if (walk_read(
-			&cpu->space, (struct gva){ rip }, code, count, NULL))
-			exec_log_code(cpu->exec_log, code, count);
 	}
-	exec_log_step(cpu->exec_log, rip);
+	if (count > sizeof(code) ||
+	    walk_read(
+		&cpu->space, (struct gva){ rip }, code, sizeof(code), NULL))
+		count = sizeof(code);
+	if (!walk_read(&cpu->space, (struct gva){ rip }, code, count, NULL))
+		count = 0;
+	cpu_log_step_of(cpu, rip, code, count);
 }

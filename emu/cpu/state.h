@@ -163,6 +163,9 @@ void cpu_log_entry(struct cpu *cpu, struct block *block, bool again);
 void cpu_log_time(struct cpu *cpu);
 /* Records that the CPU has executed the instruction at RIP itself. */
 void cpu_log_step(struct cpu *cpu, uint64_t rip);
+/* The same where memory may have other bytes by now than the COUNT of CODE. */
+void cpu_log_step_of(
+    struct cpu *cpu, uint64_t rip, const uint8_t *code, uint32_t count);
 /* A log that may have gaps goes on; or it rests, if nothing observes the CPU. */
 void cpu_log_wake(struct cpu *cpu);
 void cpu_log_rest(struct cpu *cpu);
