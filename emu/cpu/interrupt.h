@@ -12,8 +12,8 @@
 struct cpu;
 
 #define VECTOR_DB  1
-#define VECTOR_BP  3
 #define VECTOR_NMI 2
+#define VECTOR_BP  3
 #define VECTOR_DF  8
 #define VECTOR_TS  10
 #define VECTOR_NP  11

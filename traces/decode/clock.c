@@ -38,9 +38,9 @@ struct clock {
 	uint32_t payload;      /* payload of an MTC at .art_at */
 	uint32_t payload_mask; /* known bits of .payload */
 	bool cut;              /* the packet before may be a CYC cut by OVF */
-	bool mtc;    /* there was one since the last PSB of sync, OVF or CBR */
-	bool jumped; /* since then TSC went on without CYCs */
-	bool mismeasured; /* see struct clock_time */
+	bool mtc;              /* there was one since clock_sync() or OVF */
+	bool jumped;           /* since then TSC went on without CYCs */
+	bool mismeasured;      /* see struct clock_time */
 };
 
 bool

@@ -255,12 +255,13 @@ cmd_reencode(int argc, char **argv)
 	int code, error;
 
 	reencode_deepen_stack();
-	error = cmd_quote(argc, argv, command, sizeof(command), &err);
+	/* With hundreds of images it is too long to be shown. */
+	if (cmd_quote(argc, argv, command, sizeof(command), &err) != 0)
+		snprintf(command, sizeof(command), "topaz reencode ...");
 	reencode_parse(argc, argv, &input);
 	if (input.page == NULL)
 		return reencode_all(&input, &err);
-	if (error == 0)
-		error = reencode_page_begin(&page, input.page, &err);
+	error = reencode_page_begin(&page, input.page, &err);
 	if (error != 0)
 		return cmd_fail_of(error, &err);
 	input.output.page = &page;

@@ -7,6 +7,7 @@
 
 #include "traces/bundle/exec_log_read.h"
 #include "traces/bundle/zfile.h"
+#include "traces/verify/log_code.h"
 
 #include <unistd.h>
 
@@ -452,6 +453,61 @@ a_log_that_keeps_code_needs_no_image(void **state)
 	finish(&session);
 }
 
+/* A kernel puts INT3 into its code and then other code: each is decoded where it ran. */
+static void
+code_is_that_of_its_place_with_int3(void **state)
+{
+	static const uint8_t wrmsr[] = { 0x0f, 0x30 }, int3[] = { 0xcc };
+	static const uint8_t nop[] = { 0x90 }, two[] = { 0x66, 0x90 };
+	struct account_interval interval = { .cpu = 0 };
+	struct account account = { .intervals = &interval,
+		.interval_count = 1 };
+	struct flow_source source = { .account = &account };
+	const size_t intervals[] = { 0 };
+	struct log_code code = { .used = true };
+	struct session session;
+	struct flow_cpu cpu;
+	struct flow flow;
+	struct tz_error err;
+	uint8_t bytes[4];
+	uint64_t ip;
+
+	(void)state;
+	start(&session);
+	exec_log_keep_code(session.exec_log);
+	exec_log_context(session.exec_log, 0, 0);
+	exec_log_msr(session.exec_log, 0x570, 0x2005);
+	exec_log_code(session.exec_log, wrmsr, sizeof(wrmsr));
+	exec_log_step(session.exec_log, BASE + 8);
+	exec_log_run_code(session.exec_log, BASE + 16, 1, nop);
+	exec_log_code(session.exec_log, int3, sizeof(int3));
+	exec_log_step(session.exec_log, BASE);
+	exec_log_event(session.exec_log, 3, BASE + 1);
+	exec_log_run_code(session.exec_log, BASE + 17, 1, nop);
+	exec_log_run_code(session.exec_log, BASE, 2, two);
+	assert_int_equal(exec_log_flush(session.exec_log), 0);
+	if (exec_log_read("truth", session.words.words, session.words.count,
+		session.code, &session.log, &err) != 0 ||
+	    flow_cpu_create(session.log, &cpu, &err) != 0)
+		fail_msg("%s", err.text);
+	source.cpus = &cpu;
+	flow_start(&flow, &source, intervals, 0, 1);
+	log_code_aim(&code, &flow);
+	assert_true(flow_next(&flow, &ip));
+	assert_int_equal(ip, BASE + 16);
+	assert_int_equal(log_code_read(&code, BASE + 16, bytes, 4), 1);
+	assert_int_equal(log_code_read(&code, BASE, bytes, 4), 1);
+	assert_int_equal(bytes[0], 0xcc);
+	/* No decoder lists it. */
+	assert_true(flow_next(&flow, &ip));
+	assert_int_equal(ip, BASE + 17);
+	log_code_aim(&code, &flow);
+	assert_int_equal(log_code_read(&code, BASE, bytes, 4), 2);
+	assert_memory_equal(bytes, two, 2);
+	flow_cpu_destroy(&cpu);
+	finish(&session);
+}
+
 static void
 a_gap_says_how_many_instructions_have_retired(void **state)
 {
@@ -544,6 +600,7 @@ main(void)
 		cmocka_unit_test(the_first_error_of_a_sink_is_kept),
 		cmocka_unit_test(entries_may_be_many),
 		cmocka_unit_test(a_log_that_keeps_code_needs_no_image),
+		cmocka_unit_test(code_is_that_of_its_place_with_int3),
 		cmocka_unit_test(a_gap_says_how_many_instructions_have_retired),
 		cmocka_unit_test(
 		    words_that_are_no_log_are_refused_with_their_place),
