@@ -15,7 +15,6 @@
 #define GATE_INTERRUPT 14
 #define GATE_TRAP      15
 #define REPEATS_MAX    100u
-#define INT3_BYTE      0xccu
 #define TSS_RSP0       4
 #define TSS_IST1       36
 #define RFLAGS_CLEARED (TZ_BIT(8) | TZ_BIT(14) | TZ_BIT(16) | TZ_BIT(17))
@@ -235,12 +234,12 @@ combine(uint8_t first, uint8_t second)
 static void
 retire_software(struct cpu *cpu, uint64_t rip)
 {
-	if (cpu->delivery.soft_bytes != 0)
-		cpu_log_step_of(
-		    cpu, rip, cpu->delivery.soft, cpu->delivery.soft_bytes);
+	static const uint8_t int3[] = { 0xcc };
+
+	if (cpu->delivery.int3_gone)
+		cpu_log_step_of(cpu, rip, int3, sizeof(int3));
 	else
 		cpu_log_step(cpu, rip);
-	cpu->delivery.soft_bytes = 0;
 	cpu_retire_one(cpu, rip);
 	cpu->counters.last_va = rip;
 	if (cpu->counters.branches)
@@ -365,40 +364,31 @@ page_fault_code(struct cpu *cpu, uint64_t rip, uint64_t cr2, bool fetch)
 	return code;
 }
 
-/* Copies INSN of BLOCK as it was executed. */
-static bool
-copy_insn(struct cpu *cpu, const struct block *block,
-    const struct block_insn *insn, uint8_t bytes[INSN_BYTES_MAX])
-{
-	if (block->bytes == NULL)
-		return walk_read(&cpu->space,
-		    (struct gva){ block->va + insn->at }, bytes, insn->length,
-		    NULL);
-	memcpy(bytes, block->bytes + insn->at, insn->length);
-	return true;
-}
-
 /*
- * The instruction of BLOCK that ends at NEXT, if it raises VECTOR, and its BYTES; else NULL.
- * The engine may have translated INT3 before another CPU took it away again, as a kernel does
- * that patches itself, and execute it only now: nothing else raises #BP.
+ * The instruction of BLOCK that ends at NEXT, if it raises VECTOR; else NULL.  *GONE: it is
+ * INT3, and memory has other code by now: a kernel that patches itself has put it there and
+ * taken it away again, and the engine has not seen that yet.
  */
 static const struct block_insn *
 find_int(struct cpu *cpu, const struct block *block, uint64_t next,
-    unsigned vector, uint8_t bytes[INSN_BYTES_MAX])
+    unsigned vector, bool *gone)
 {
+	uint8_t bytes[INSN_BYTES_MAX];
+
+	*gone = false;
 	for (unsigned i = 0; i < block->insns; i++) {
 		const struct block_insn *insn = &block->insn[i];
+		uint64_t va = block->va + insn->at;
 
-		if (block->va + insn->at + insn->length != next)
+		if (va + insn->length != next)
 			continue;
-		if (copy_insn(cpu, block, insn, bytes) &&
+		if (walk_read(&cpu->space, (struct gva){ va }, bytes,
+			insn->length, NULL) &&
 		    insn_software_vector(bytes, insn->length) == (int)vector)
 			return insn;
-		if (vector != VECTOR_BP || insn->length != 1)
-			return NULL;
-		bytes[0] = INT3_BYTE;
-		return insn;
+		/* Nothing else raises #BP. */
+		*gone = vector == VECTOR_BP && insn->length == 1;
+		return *gone ? insn : NULL;
 	}
 	return NULL;
 }
@@ -411,22 +401,21 @@ find_int(struct cpu *cpu, const struct block *block, uint64_t next,
 static bool
 take_software_interrupt(struct cpu *cpu, uint64_t rip, unsigned vector)
 {
-	uint8_t bytes[INSN_BYTES_MAX];
+	bool gone;
 	const struct block_insn *insn = find_int(
-	    cpu, cpu->block, rip, vector, bytes);
+	    cpu, cpu->block, rip, vector, &gone);
 	uint64_t va;
 
 	if (insn == NULL)
 		return false;
-	memcpy(cpu->delivery.soft, bytes, insn->length);
-	cpu->delivery.soft_bytes = insn->length;
 	va = rip - insn->length;
 	cpu_cut_block(cpu, va);
 	if (cpu->exec_log != NULL)
 		exec_log_cut(cpu->exec_log, va);
 	engine_set(cpu->active, ENGINE_RIP, va);
+	cpu->delivery.int3_gone = gone;
 	cpu_deliver(cpu, (uint8_t)vector, DELIVER_SOFTWARE, 0, rip);
-	cpu->delivery.soft_bytes = 0; /* it may have faulted */
+	cpu->delivery.int3_gone = false;
 	return true;
 }
 

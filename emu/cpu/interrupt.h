@@ -7,7 +7,6 @@
 
 #include "emu/base/base.h"
 #include "emu/base/rtit.h"
-#include "emu/cpu/insn/insn.h"
 
 struct cpu;
 
@@ -42,11 +41,10 @@ struct cpu_interrupts {
 
 /* Deliveries that repeat without end are recognized by this.  Owner: except.c. */
 struct cpu_delivery {
-	uint64_t insns;               /* retired at the last delivery */
-	uint8_t soft[INSN_BYTES_MAX]; /* the INT n that is delivered */
-	uint8_t soft_bytes;           /* 0: it is as in memory */
-	unsigned repeats;             /* deliveries since then without a retired
+	uint64_t insns;   /* retired at the last delivery */
+	unsigned repeats; /* deliveries since then without a retired
 				instruction */
+	bool int3_gone;   /* it is of an INT3 that memory has no more */
 };
 
 /* interrupt.c */

@@ -5,7 +5,7 @@
  * Method: guests that write code and note what it returns, run in all ways; a host that
  * writes code between two runs, and goes back to before by a snapshot.
  */
-#include "tests/unit/emu/guest.h"
+#include "tests/unit/emu/retired.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,6 +14,7 @@
 
 #define WRITABLE_PA  0x800000
 #define READ_ONLY_PA 0xa03000
+#define READ_ONLY_VA 0x800000
 #define IMMEDIATE    1
 /* Of four rounds: see away_and_back. */
 #define SUM ((UINT64_C(0x8033cb2b439fdbf7) * 4) >> 32)
@@ -73,6 +74,34 @@ a_cpu_sees_it_after_a_wrmsr(void **state)
 {
 	(void)state;
 	check_another_cpu(5);
+}
+
+/* INT3 is a software interrupt, also where memory has it no more when it is executed. */
+static void
+an_int3_that_is_gone_is_one(void **state)
+{
+	struct guest_options options = { .param = 6, .no_decode = true };
+	struct retired_list list;
+	unsigned breakpoints = 0;
+	struct guest guest;
+
+	(void)state;
+	guest_run("written", &options, &guest);
+	guest_assert_exit(&guest);
+	/* It is none of the exceptions, which are faults. */
+	for (size_t i = 0; i < guest.event_count; i++)
+		assert_int_not_equal(guest.event[i].kind, EVENT_EXCEPTION);
+	retired_expand(&guest, 0, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		if (list.item[i].kind != RETIRED_EVENT)
+			continue;
+		assert_int_equal(list.item[i].arg, 3);
+		assert_int_equal(list.item[i].ip, READ_ONLY_VA + 1);
+		breakpoints++;
+	}
+	assert_int_equal(breakpoints, 2);
+	retired_free(&list);
+	guest_free(&guest);
 }
 
 /* Between two runs: the functions return other values from now on. */
@@ -156,6 +185,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(a_cpu_sees_it_after_an_iret),
 		cmocka_unit_test(a_cpu_sees_it_after_a_wrmsr),
 		cmocka_unit_test(a_cpu_sees_what_the_host_has_written),
+		cmocka_unit_test(an_int3_that_is_gone_is_one),
 	};
 
 	guest_set_dir(argc == 2 ? argv[1] : ".");

@@ -1,7 +1,7 @@
 /*
  * Code that is written over where an engine may not notice.  param 1: by the CPU
  * itself.  param 2: by CPU 1, while CPU 0 runs it and then CPUID; 4: IRET; 5: WRMSR.
- * param 3: by the host, at each note.
+ * param 3: by the host, at each note.  param 6: as a kernel patches itself.
  */
 #define HAS_AP_MAIN
 #include "start.inc"
@@ -18,6 +18,15 @@
 	rep movsb
 	.endm
 
+	/* The frame 0xa03000 is at VA, too. */
+	.macro map_frame flags
+	mov rdi, KERN + PD + 4 * 8
+	mov qword ptr [rdi], PT + 7
+	mov rdi, KERN + PT
+	mov qword ptr [rdi], 0xa03000 + \flags
+	invlpg [VA]
+	.endm
+
 	.macro note_eax number
 	mov esi, eax
 	mov edi, \number
@@ -27,6 +36,8 @@
 main:	mov eax, [rip + param]
 	cmp eax, 2
 	je two_cpus
+	cmp eax, 6
+	je int3s
 	cmp eax, 3
 	ja two_cpus
 	je by_host
@@ -119,11 +130,7 @@ by_string:
 
 	/* One frame at two addresses, both writable: run here, written there. */
 mappings:
-	mov rdi, KERN + PD + 4 * 8
-	mov qword ptr [rdi], PT + 7
-	mov rdi, KERN + PT
-	mov qword ptr [rdi], 0xa03003
-	invlpg [VA]
+	map_frame 3
 	copy 1f, 2f, KERN+0xa03000
 	jmp 2f
 1:	mov eax, 1
@@ -179,11 +186,7 @@ away_and_back:
 	 */
 two_cpus:
 	mov dword ptr [APIC + 0xf0], 0x1ff
-	mov rdi, KERN + PD + 4 * 8
-	mov qword ptr [rdi], PT + 7
-	mov rdi, KERN + PT
-	mov qword ptr [rdi], 0xa03001
-	invlpg [VA]
+	map_frame 1
 	copy 1f, 2f, CODE
 	copy 1f, 2f, KERN+0xa03000
 	jmp 2f
@@ -259,13 +262,29 @@ ap_main:
 2:	hlt
 	jmp 2b
 
+	/*
+	 * INT3 is put into a read-only page by another address, and taken away; the CPU
+	 * need not see that before CPUID.
+	 */
+int3s:	map_frame 1
+	copy 1f, 2f, KERN+0xa03000
+	jmp 2f
+1:	nop
+	ret
+2:	mov r12d, VA
+	mov rbp, KERN + 0xa03000
+	mov byte ptr [rbp], 0xcc
+	call r12
+	mov byte ptr [rbp], 0x90
+	call r12
+	xor eax, eax
+	cpuid
+	call r12
+	ret
+
 	/* A writable and a read-only function; the host writes after each note. */
 by_host:
-	mov rdi, KERN + PD + 4 * 8
-	mov qword ptr [rdi], PT + 7
-	mov rdi, KERN + PT
-	mov qword ptr [rdi], 0xa03001
-	invlpg [VA]
+	map_frame 1
 	copy 1f, 2f, CODE
 	copy 1f, 2f, KERN+0xa03000
 	jmp 2f
