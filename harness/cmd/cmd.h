@@ -57,6 +57,16 @@ uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
 /* The value of --cost: true for "model", false for "1".  Ends the process if TEXT is neither. */
 bool cmd_cost_model(const char *text);
 
+/* What --progress wants on standard error; auto: it depends on whether that is a terminal. */
+enum cmd_progress {
+	CMD_PROGRESS_AUTO,
+	CMD_PROGRESS_BAR,
+	CMD_PROGRESS_LINES,
+	CMD_PROGRESS_NONE
+};
+/* Reads the value of --progress.  Ends the process if TEXT is not one. */
+enum cmd_progress cmd_progress(const char *text);
+
 /* "topaz: --OPTION VALUE: WANT" on standard error; ends the process. */
 _Noreturn void cmd_bad_value(
     const char *option, const char *value, const char *want);

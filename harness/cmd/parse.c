@@ -66,6 +66,22 @@ cmd_print_json_line(json_t *json)
 	print_json(json, JSON_COMPACT);
 }
 
+enum cmd_progress
+cmd_progress(const char *text)
+{
+	static const char *const names[] = {
+		[CMD_PROGRESS_AUTO] = "auto",
+		[CMD_PROGRESS_BAR] = "bar",
+		[CMD_PROGRESS_LINES] = "lines",
+		[CMD_PROGRESS_NONE] = "none",
+	};
+
+	for (unsigned i = 0; i < TZ_ARRAY_LEN(names); i++)
+		if (strcmp(text, names[i]) == 0)
+			return (enum cmd_progress)i;
+	cmd_bad_value("progress", text, "auto, bar, lines or none");
+}
+
 bool
 cmd_cost_model(const char *text)
 {

@@ -137,25 +137,6 @@ parse_shard(struct campaign_options *to, const char *text)
 }
 
 static void
-parse_progress(struct campaign_input *input, const char *text)
-{
-	static const char *const names[] = {
-		[PROGRESS_AUTO] = "auto",
-		[PROGRESS_BAR] = "bar",
-		[PROGRESS_LINES] = "lines",
-		[PROGRESS_NONE] = "none",
-	};
-
-	for (unsigned i = 0; i < TZ_ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]) == 0) {
-			input->progress = (enum progress_mode)i;
-			return;
-		}
-	}
-	cmd_bad_value("progress", text, "auto, bar, lines or none");
-}
-
-static void
 parse_jobs(struct campaign_options *to, const char *text)
 {
 	uint64_t jobs = cmd_number("jobs", text, CMD_THINGS);
@@ -206,7 +187,7 @@ parse_value(int key, const char *arg, struct campaign_input *input)
 		to->seed = cmd_number("seed", arg, CMD_THINGS);
 		return true;
 	case OPT_PROGRESS:
-		parse_progress(input, arg);
+		input->progress = cmd_progress(arg);
 		return true;
 	default:
 		return false;

@@ -5,18 +5,12 @@
 #ifndef TOPAZ_HARNESS_CMD_EXPLORE_CAMPAIGN_OPTIONS_H
 #define TOPAZ_HARNESS_CMD_EXPLORE_CAMPAIGN_OPTIONS_H
 
+#include "harness/cmd/cmd.h"
 #include "harness/cmd/driver_options.h"
 #include "harness/cmd/explore/linux_options.h"
 #include "harness/explore/describe/findings.h"
 #include "harness/explore/search/campaign.h"
 #include "harness/report/report.h"
-
-enum progress_mode {
-	PROGRESS_AUTO,
-	PROGRESS_BAR,
-	PROGRESS_LINES,
-	PROGRESS_NONE
-};
 
 struct campaign_input {
 	struct build_cache_config build_cache;
@@ -30,7 +24,7 @@ struct campaign_input {
 	const char *output;
 	const char *made; /* the temporary folder that becomes .output */
 	const char *baseline, *write_baseline; /* or NULL */
-	enum progress_mode progress;
+	enum cmd_progress progress;
 	bool json, require_exhaustive, pages, stop_at_finding;
 };
 
@@ -57,7 +51,7 @@ int campaign_input_read(struct campaign_input *input, struct tz_error *err);
 
 /* The progress of a campaign that was printed last. */
 struct campaign_teller {
-	enum progress_mode mode;
+	enum cmd_progress mode;
 	char what[64];
 	const char *step; /* that .what belongs to, or NULL */
 	unsigned percent; /* of the step */

@@ -93,7 +93,7 @@ tell(void *arg, const char *what, uint64_t done, uint64_t total,
 		teller->done = done;
 	}
 	snprintf(teller->what, sizeof(teller->what), "%s", what);
-	if (teller->mode == PROGRESS_BAR)
+	if (teller->mode == CMD_PROGRESS_BAR)
 		print_bar(teller, what, done, total, findings);
 	else if (!same)
 		print_line(teller, what, done, total, findings);
@@ -103,10 +103,10 @@ void
 campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
 {
 	*teller = (struct campaign_teller){ .mode = input->progress };
-	if (teller->mode == PROGRESS_AUTO)
-		teller->mode = terminal_is(stderr) ? PROGRESS_BAR
-						   : PROGRESS_LINES;
-	if (teller->mode == PROGRESS_NONE)
+	if (teller->mode == CMD_PROGRESS_AUTO)
+		teller->mode = terminal_is(stderr) ? CMD_PROGRESS_BAR
+						   : CMD_PROGRESS_LINES;
+	if (teller->mode == CMD_PROGRESS_NONE)
 		return;
 	input->options.progress = tell;
 	input->options.progress_arg = teller;
@@ -115,6 +115,6 @@ campaign_tell(struct campaign_input *input, struct campaign_teller *teller)
 void
 campaign_tell_end(const struct campaign_teller *teller)
 {
-	if (teller->mode == PROGRESS_BAR && teller->step != NULL)
+	if (teller->mode == CMD_PROGRESS_BAR && teller->step != NULL)
 		fputc('\n', stderr);
 }

@@ -226,8 +226,8 @@ run_all(struct mutate_input *input, struct build_cache *build_cache,
 	if (error != 0)
 		return error;
 	campaign_tell(campaign, &baseline);
-	teller.bar = baseline.mode == PROGRESS_BAR;
-	if (baseline.mode != PROGRESS_NONE) {
+	teller.bar = baseline.mode == CMD_PROGRESS_BAR;
+	if (baseline.mode != CMD_PROGRESS_NONE) {
 		run_options.progress = tell;
 		run_options.progress_arg = &teller;
 	}

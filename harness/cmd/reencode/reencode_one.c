@@ -64,7 +64,9 @@ reencode_one(const char *name, const uint8_t *bytes, uint64_t count,
 		    compare_form_name(options->form));
 	reencode_progress_begin(&progress, output->progress, name);
 	own.long_excerpt = output->page != NULL;
-	own.progress = progress.on ? reencode_progress_tell : NULL;
+	own.progress = progress.mode == CMD_PROGRESS_NONE
+	    ? NULL
+	    : reencode_progress_tell;
 	own.progress_arg = &progress;
 	error = reencode_trace(bytes, count, memory_image, &own, result, err);
 	reencode_progress_end(&progress);

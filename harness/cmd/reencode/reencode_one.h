@@ -12,7 +12,7 @@
 struct reencode_output {
 	bool json;                  /* a line for each trace instead of text */
 	struct reencode_page *page; /* NULL: none */
-	enum reencode_progress_mode progress;
+	enum cmd_progress progress;
 };
 
 /* Re-encodes the COUNT BYTES that NAME is the name of; an exit code. */

@@ -64,9 +64,10 @@ static const struct argp_option reencode_argp_options[] = {
 	    "Write a page in HTML, too, with more packets and instructions "
 	    "around the first difference of each trace",
 	    0 },
-	{ "progress", OPT_PROGRESS, "auto|bar|none", 0,
+	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
 	    "Progress on standard error, of traces that take more than a "
-	    "second (auto: on a terminal)",
+	    "second: a bar, or a line for each tenth (auto: a bar on a "
+	    "terminal)",
 	    0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },
 };
@@ -220,8 +221,7 @@ parse_one(int key, char *arg, struct argp_state *state)
 		input->page = arg;
 		return 0;
 	case OPT_PROGRESS:
-		if (!reencode_progress_mode(arg, &input->output.progress))
-			cmd_bad_value("progress", arg, "auto, bar or none");
+		input->output.progress = cmd_progress(arg);
 		return 0;
 	case ARGP_KEY_END:
 		parse_end(input, state);

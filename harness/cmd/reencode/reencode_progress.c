@@ -2,7 +2,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "harness/host/monotonic.h"
 #include "harness/host/terminal.h"
@@ -11,31 +10,15 @@
 #define STEP_SECONDS  0.2
 #define MIB           1048576.0
 
-bool
-reencode_progress_mode(const char *text, enum reencode_progress_mode *mode)
-{
-	static const char *const names[] = {
-		[REENCODE_PROGRESS_AUTO] = "auto",
-		[REENCODE_PROGRESS_BAR] = "bar",
-		[REENCODE_PROGRESS_NONE] = "none",
-	};
-
-	for (size_t i = 0; i < TZ_ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]) != 0)
-			continue;
-		*mode = (enum reencode_progress_mode)i;
-		return true;
-	}
-	return false;
-}
-
 void
 reencode_progress_begin(struct reencode_progress *progress,
-    enum reencode_progress_mode mode, const char *name)
+    enum cmd_progress mode, const char *name)
 {
+	if (mode == CMD_PROGRESS_AUTO)
+		mode = terminal_is(stderr) ? CMD_PROGRESS_BAR
+					   : CMD_PROGRESS_NONE;
 	*progress = (struct reencode_progress){
-		.on = mode == REENCODE_PROGRESS_BAR ||
-		    (mode == REENCODE_PROGRESS_AUTO && terminal_is(stderr)),
+		.mode = mode,
 		.name = name,
 		.shown = monotonic_seconds() + SHORT_SECONDS - STEP_SECONDS,
 	};
@@ -45,10 +28,12 @@ static void
 show(struct reencode_progress *progress, double now, uint64_t done,
     uint64_t count)
 {
+	bool bar = progress->mode == CMD_PROGRESS_BAR;
 	double seconds = now - progress->begin;
 	double rate = seconds > 0 ? (double)done / seconds : 0;
 
-	fprintf(stderr, "\r%s: %3.0f %% of %.1f MiB", progress->name,
+	fprintf(stderr, "%s%s: %3.0f %% of %.1f MiB", bar ? "\r" : "",
+	    progress->name,
 	    count == 0 ? 100.0 : 100.0 * (double)done / (double)count,
 	    (double)count / MIB);
 	if (progress->tries > 1)
@@ -56,9 +41,9 @@ show(struct reencode_progress *progress, double now, uint64_t done,
 	if (done != 0 && rate > 0)
 		fprintf(stderr, "  %.1f MiB/s  %.0f s left", rate / MIB,
 		    (double)(count - done) / rate);
-	fputs("\x1b[K", stderr);
+	fputs(bar ? "\x1b[K" : "\n", stderr);
 	fflush(stderr);
-	progress->any = true;
+	progress->bar = bar;
 	progress->shown = now;
 }
 
@@ -67,19 +52,24 @@ reencode_progress_tell(void *arg, uint64_t done, uint64_t count)
 {
 	struct reencode_progress *progress = arg;
 	double now = monotonic_seconds();
+	uint64_t tenth = count == 0 ? 0 : 10 * done / count;
 
 	if (done == 0) {
 		progress->tries++;
 		progress->begin = now;
+		progress->tenth = 0;
 	}
-	if (now - progress->shown >= STEP_SECONDS)
-		show(progress, now, done, count);
+	if (now - progress->shown < STEP_SECONDS ||
+	    (progress->mode == CMD_PROGRESS_LINES && tenth <= progress->tenth))
+		return;
+	progress->tenth = tenth;
+	show(progress, now, done, count);
 }
 
 void
 reencode_progress_end(struct reencode_progress *progress)
 {
-	if (progress->any)
+	if (progress->bar)
 		fputs("\r\x1b[K", stderr);
-	progress->any = false;
+	progress->bar = false;
 }

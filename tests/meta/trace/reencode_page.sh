@@ -84,7 +84,7 @@ EOF
 
 expect 2 "is a directory" 1 reencode bundle --page .
 expect 2 "absent" 1 reencode bundle --page absent/page.html
-expect 2 "--progress lines: auto, bar or none" 1 reencode bundle --progress lines
+expect 2 "--progress line: auto, bar, lines or none" 1 reencode bundle --progress line
 expect 0 "EQUAL" 0 reencode bundle --page page.html
 grep -q '"verdict":"EQUAL"' page.html || { echo "reencode_page: a bundle"; bad=1; }
 
