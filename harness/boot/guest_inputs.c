@@ -105,6 +105,18 @@ make_initramfs(struct guest_inputs *inputs, struct tz_error *err)
 }
 
 int
+linux_guest_cpu_set(const struct linux_guest_options *options,
+    struct cpu_set *cpu_set, struct tz_error *err)
+{
+	int error = cpu_set_parse(
+	    options->profile, options->errata, cpu_set, err);
+
+	if (error == 0 && options->cost)
+		cpu_set_use_cost(cpu_set);
+	return error;
+}
+
+int
 guest_inputs_read(struct guest_inputs *inputs,
     const struct linux_guest_options *options, struct tz_error *err)
 {
@@ -115,10 +127,7 @@ guest_inputs_read(struct guest_inputs *inputs,
 	if (error == 0)
 		error = check_files(options, err);
 	if (error == 0)
-		error = cpu_set_parse(
-		    options->profile, options->errata, &inputs->cpu_set, err);
-	if (error == 0 && options->cost)
-		cpu_set_use_cost(&inputs->cpu_set);
+		error = linux_guest_cpu_set(options, &inputs->cpu_set, err);
 	if (error == 0)
 		error = check_models(inputs, err);
 	if (error == 0)

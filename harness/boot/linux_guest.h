@@ -45,7 +45,12 @@ struct linux_guest_options {
 	const char *snapshots; /* their folder; NULL: that of cache.h */
 };
 
+struct cpu_set;
 struct linux_guest;
+
+/* The CPUs that OPTIONS want.  Errors as of cpu_set_parse(). */
+int linux_guest_cpu_set(const struct linux_guest_options *options,
+    struct cpu_set *cpu_set, struct tz_error *err);
 
 /* How a guest's part came to its end. */
 enum linux_guest_end {

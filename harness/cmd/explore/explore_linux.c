@@ -116,8 +116,7 @@ explore(struct campaign_input *input, const char *folder,
 		return error;
 	run_options.insns_max = input->options.insns_max;
 	campaign_tell(input, &teller);
-	error = cpu_set_parse(
-	    run_options.guest.profile, run_options.guest.errata, &cpu_set, err);
+	error = linux_guest_cpu_set(&run_options.guest, &cpu_set, err);
 	if (error == 0)
 		error = linux_input_open(
 		    &input->linux_guest, &run_options, &run, err);

@@ -339,11 +339,9 @@ describe(struct record_run *run, int code, struct tz_error *err)
 					  : "");
 	snprintf(info->end, sizeof(info->end), "exit");
 	info->code = code;
-	error = cpu_set_parse(options->profile, options->errata, &cpu_set, err);
+	error = linux_guest_cpu_set(options, &cpu_set, err);
 	if (error != 0)
 		return error;
-	if (options->cost)
-		cpu_set_use_cost(&cpu_set);
 	record_models(info, &cpu_set);
 	return build_sha256(paths, info->sha256, err);
 }
