@@ -62,18 +62,18 @@ exec_log_file_moment(
 	return true;
 }
 
+static int
+compare_counts(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return (a > b) - (a < b);
+}
+
 bool
 exec_log_file_is_soft(const struct exec_log_file *log, uint64_t insns)
 {
-	size_t low = 0, high = log->soft_count;
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (log->softs[mid] < insns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low < log->soft_count && log->softs[low] == insns;
+	return log->soft_count != 0 &&
+	    bsearch(&insns, log->softs, log->soft_count, sizeof(insns),
+		compare_counts) != NULL;
 }

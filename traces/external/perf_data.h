@@ -18,7 +18,7 @@ struct perf_data_config {
 	uint32_t signature; /* CPUID.1:EAX */
 	unsigned cpu_count; /* 1..64 */
 	uint64_t
-	    atom_cpus; /* E-cores of a hybrid part, a bit each; 0: it is none */
+	    atom_cpus; /* bits of a hybrid part's E-cores; 0: no hybrid part */
 	uint32_t tsc_num, tsc_den; /* CPUID.15H:EBX and EAX; 0: none */
 	uint64_t tsc_hz;           /* not 0 */
 	const char *filter; /* address filters in perf's syntax; "": none */
