@@ -55,53 +55,68 @@ static uint64_t
 price_block(struct cpu *cpu, const struct block *block, unsigned count,
     struct cost_run *run)
 {
-	uint8_t code[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
+	uint8_t memory[BLOCK_BYTES_MAX + INSN_BYTES_MAX];
 	const struct block_insn *last = &block->insn[count - 1];
 	/* It may have overwritten what it has executed. */
-	const uint8_t *bytes = block->bytes != NULL ? block->bytes : code;
+	struct cost_code code = { block->va,
+		block->bytes != NULL ? block->bytes : memory,
+		(size_t)last->at + last->length, count };
+	struct cost_run before;
 	uint64_t units = 0;
 
 	/* Its page is gone. */
-	if (bytes == code &&
-	    !walk_read(&cpu->space, (struct gva){ block->va }, code,
-		(size_t)last->at + last->length, NULL))
+	if (code.bytes == memory &&
+	    !walk_read(&cpu->space, (struct gva){ block->va }, memory,
+		code.size, NULL))
 		return (uint64_t)count * COST_UNITS;
+	if (!cost_run_goes_on(run, block->va))
+		cost_run_begin(run, run->sum.model);
+	if (cost_cache_find_run(cpu->clock.known, run, &code, &units))
+		return units;
+	before = *run;
 	for (unsigned i = 0; i < count; i++) {
 		const struct block_insn *insn = &block->insn[i];
 
-		units += price_insn(cpu, run, bytes + insn->at, insn->length,
-		    block->va + insn->at);
+		units += price_insn(cpu, run, code.bytes + insn->at,
+		    insn->length, block->va + insn->at);
 	}
-	return units + cost_run_charge(run);
+	units += cost_run_charge(run);
+	cost_cache_keep_run(cpu->clock.known, &before, &code, run, units);
+	return units;
 }
 
-/* The code of a run, which is within a page but for its last instruction. */
-struct run_code {
-	struct cost_insn insn[COST_RUN_MAX];
-	size_t count;
-};
-
-static bool
-read_run(struct cpu *cpu, const struct cost_run *run, struct run_code *code)
+/* cost_chain() of RUN, which is within a page but for its last instruction; 0: it is gone. */
+static uint64_t
+chain_of(struct cpu *cpu, const struct cost_run *run)
 {
 	uint8_t bytes[COST_RUN_MAX * INSN_BYTES_MAX];
-	size_t count = (size_t)(run->next - run->begin), at = 0;
+	struct cost_code code = { run->begin, bytes,
+		(size_t)(run->next - run->begin), run->count };
+	struct cost_insn insn[COST_RUN_MAX];
+	uint64_t units;
+	size_t at = 0;
 
-	code->count = 0;
-	if (count > sizeof(bytes) ||
-	    !walk_read(
-		&cpu->space, (struct gva){ run->begin }, bytes, count, NULL))
-		return false;
-	while (at < count && code->count < COST_RUN_MAX) {
-		const struct cost_insn *insn = cost_cache_insn(
-		    cpu->clock.known, bytes + at, count - at, run->begin + at);
+	if (code.size > sizeof(bytes) ||
+	    !walk_read(&cpu->space, (struct gva){ run->begin }, bytes,
+		code.size, NULL))
+		return 0;
+	if (cost_cache_find_chain(cpu->clock.known, &code, &units))
+		return units;
+	for (size_t i = 0; i < code.count; i++) {
+		const struct cost_insn *known = cost_cache_insn(
+		    cpu->clock.known, bytes + at, code.size - at,
+		    run->begin + at);
 
-		if (insn == NULL)
-			return false;
-		code->insn[code->count++] = *insn;
-		at += insn->facts.length;
+		if (known == NULL)
+			return 0;
+		insn[i] = *known;
+		at += known->facts.length;
 	}
-	return at == count;
+	if (at != code.size)
+		return 0;
+	units = cost_chain(run->sum.model, insn, code.count);
+	cost_cache_keep_chain(cpu->clock.known, &code, units);
+	return units;
 }
 
 /* What is added if RUN, which has ended with LAST and is charged, goes to NEXT. */
@@ -109,13 +124,10 @@ static uint64_t
 repeat_units(struct cpu *cpu, const struct cost_run *run,
     const struct insn *last, uint64_t next)
 {
-	struct run_code code;
-
 	if ((last->class != INSN_COND && last->class != INSN_JMP_DIRECT) ||
-	    next != last->target || next != run->begin ||
-	    !read_run(cpu, run, &code))
+	    next != last->target || next != run->begin)
 		return 0;
-	return cost_run_repeat(run, code.insn, code.count);
+	return cost_run_repeat(run, chain_of(cpu, run));
 }
 
 /* The instruction INDEX of BLOCK with its cost; NULL: it cannot be read any more. */

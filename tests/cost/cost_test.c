@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "emu/cpu/cost/run.h"
+#include "emu/cpu/cost/cache.h"
 #include "emu/profile/profile.h"
 #include "harness/cost/code.h"
 #include "harness/cost/compare.h"
@@ -312,9 +312,70 @@ a_run_that_follows_itself_waits_for_its_chain(void **state)
 		assert_int_equal(cost_run_add(&run, &insn[i], va), 0);
 	assert_int_equal(cost_run_charge(&run), COST_UNITS);
 	assert_int_equal(cost_run_charge(&run), 0);
-	assert_int_equal(cost_run_repeat(&run, insn, count), 2 * COST_UNITS);
+	assert_int_equal(cost_run_repeat(&run, cost_chain(model, insn, count)),
+	    2 * COST_UNITS);
 	assert_true(run.over && run.begin == 0x1000 && run.next == 0x1009);
 	assert_false(cost_run_goes_on(&run, 0x1009));
+}
+
+/* What is kept of a piece of code is that of its bytes, its address and the run before it. */
+static void
+what_is_kept_is_for_the_same_code_in_the_same_run(void **state)
+{
+	/* mov rax, [rbx]; add rax, rcx */
+	uint8_t bytes[256] = { 0x48, 0x8b, 0x03, 0x48, 0x01, 0xc8 };
+	const struct profile_cost *model = model_of("skylake");
+	const struct cost_code code = { 0x1000, bytes, 6, 2 };
+	struct cost_code other;
+	struct cost_cache *cache = cost_cache_create(model);
+	struct cost_run before, after, run;
+	const struct cost_insn *insn;
+	uint64_t units, found = 0;
+
+	(void)state;
+	assert_non_null(cache);
+	cost_run_begin(&before, model);
+	after = before;
+	insn = cost_cache_insn(cache, bytes, 6, 0x1000);
+	units = cost_run_add(&after, insn, 0x1000);
+	insn = cost_cache_insn(cache, bytes + 3, 3, 0x1003);
+	units += cost_run_add(&after, insn, 0x1003);
+	units += cost_run_charge(&after);
+	run = before;
+	assert_false(cost_cache_find_run(cache, &run, &code, &found));
+	cost_cache_keep_run(cache, &before, &code, &after, units);
+	assert_true(cost_cache_find_run(cache, &run, &code, &found));
+	assert_true(found == units && cost_run_same(&run, &after));
+
+	run = before;
+	other = (struct cost_code){ 0x2000, bytes, 6, 2 };
+	assert_false(cost_cache_find_run(cache, &run, &other, &found));
+	other = (struct cost_code){ 0x1000, bytes, 3, 1 };
+	assert_false(cost_cache_find_run(cache, &run, &other, &found));
+	bytes[5] = 0xc1;
+	assert_false(cost_cache_find_run(cache, &run, &code, &found));
+	bytes[5] = 0xc8;
+	run.sum.slots = 1;
+	assert_false(cost_cache_find_run(cache, &run, &code, &found));
+	run = before;
+	run.unknown = COST_UNITS;
+	assert_false(cost_cache_find_run(cache, &run, &code, &found));
+	run = before;
+	assert_true(cost_cache_find_run(cache, &run, &code, &found));
+
+	assert_false(cost_cache_find_chain(cache, &code, &found));
+	cost_cache_keep_chain(cache, &code, 7);
+	assert_true(cost_cache_find_chain(cache, &code, &found) && found == 7);
+	bytes[0] = 0x49;
+	assert_false(cost_cache_find_chain(cache, &code, &found));
+
+	/* Longer than what is kept. */
+	other = (struct cost_code){ 0x3000, bytes, sizeof(bytes), 60 };
+	cost_cache_keep_run(cache, &before, &other, &after, units);
+	cost_cache_keep_chain(cache, &other, 7);
+	assert_false(cost_cache_find_run(cache, &run, &other, &found));
+	assert_false(cost_cache_find_chain(cache, &other, &found));
+	cost_cache_destroy(cache);
 }
 
 static void
@@ -541,6 +602,8 @@ main(void)
 		cmocka_unit_test(a_sum_can_be_continued),
 		cmocka_unit_test(a_run_is_the_same_however_it_is_cut),
 		cmocka_unit_test(a_run_that_follows_itself_waits_for_its_chain),
+		cmocka_unit_test(
+		    what_is_kept_is_for_the_same_code_in_the_same_run),
 		cmocka_unit_test(an_unknown_instruction_takes_a_cycle),
 		cmocka_unit_test(the_ports_bound_is_exact),
 		cmocka_unit_test(rules_give_their_figures),

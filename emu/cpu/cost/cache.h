@@ -1,8 +1,11 @@
-/* Instructions with their costs, by address and bytes: a piece of code is priced often. */
+/*
+ * Code with its cost, by address and bytes: the same code is priced often.  What is found
+ * here is what cost.h and run.h would say.
+ */
 #ifndef TOPAZ_EMU_CPU_COST_CACHE_H
 #define TOPAZ_EMU_CPU_COST_CACHE_H
 
-#include "emu/cpu/cost/cost.h"
+#include "emu/cpu/cost/run.h"
 
 struct cost_cache;
 
@@ -16,5 +19,30 @@ void cost_cache_destroy(struct cost_cache *cache);
  */
 const struct cost_insn *cost_cache_insn(
     struct cost_cache *cache, const uint8_t *bytes, size_t count, uint64_t va);
+
+/* A piece of code: COUNT instructions, SIZE bytes, at VA. */
+struct cost_code {
+	uint64_t va;
+	const uint8_t *bytes;
+	size_t size, count;
+};
+
+/*
+ * The piece CODE was added to RUN and charged before, in the same state of RUN: adds it
+ * again, and sets UNITS to what is charged.  False: it was not, or is forgotten.
+ */
+bool cost_cache_find_run(struct cost_cache *cache, struct cost_run *run,
+    const struct cost_code *code, uint64_t *units);
+
+/* CODE was added to BEFORE, which became AFTER; UNITS are charged. */
+void cost_cache_keep_run(struct cost_cache *cache,
+    const struct cost_run *before, const struct cost_code *code,
+    const struct cost_run *after, uint64_t units);
+
+/* cost_chain() of the run CODE.  False: it was not kept, or is forgotten. */
+bool cost_cache_find_chain(
+    struct cost_cache *cache, const struct cost_code *code, uint64_t *units);
+void cost_cache_keep_chain(
+    struct cost_cache *cache, const struct cost_code *code, uint64_t units);
 
 #endif

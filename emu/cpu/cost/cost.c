@@ -162,6 +162,23 @@ cost_sum_begin(struct cost_sum *sum, const struct profile_cost *model)
 	*sum = (struct cost_sum){ .model = model };
 }
 
+bool
+cost_sum_same(const struct cost_sum *a, const struct cost_sum *b)
+{
+	if (a->model != b->model || a->slots != b->slots ||
+	    a->divider_halves != b->divider_halves || a->locks != b->locks ||
+	    a->serial != b->serial || a->kinds != b->kinds ||
+	    a->stack != b->stack || a->fuses != b->fuses ||
+	    a->fuses_general != b->fuses_general)
+		return false;
+	for (unsigned i = 0; i < a->kinds; i++) {
+		if (a->kind[i].ports != b->kind[i].ports ||
+		    a->kind[i].count != b->kind[i].count)
+			return false;
+	}
+	return true;
+}
+
 static void
 add_kind(struct cost_sum *sum, uint16_t ports, unsigned count)
 {

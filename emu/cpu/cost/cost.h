@@ -71,6 +71,9 @@ struct cost_sum {
 void cost_sum_begin(struct cost_sum *sum, const struct profile_cost *model);
 void cost_sum_add(struct cost_sum *sum, const struct cost_insn *insn);
 
+/* True if A and B are in one state. */
+bool cost_sum_same(const struct cost_sum *a, const struct cost_sum *b);
+
 /*
  * P(n): the cost of the instructions that were added, in units.  It never falls when
  * one more is added.

@@ -53,10 +53,16 @@ cost_run_charge(struct cost_run *run)
 }
 
 uint64_t
-cost_run_repeat(
-    const struct cost_run *run, const struct cost_insn *insn, size_t count)
+cost_run_repeat(const struct cost_run *run, uint64_t chain)
 {
-	uint64_t chain = cost_chain(run->sum.model, insn, count);
-
 	return chain > run->charged ? chain - run->charged : 0;
+}
+
+bool
+cost_run_same(const struct cost_run *a, const struct cost_run *b)
+{
+	return a->begin == b->begin && a->next == b->next &&
+	    a->unknown == b->unknown && a->charged == b->charged &&
+	    a->count == b->count && a->over == b->over &&
+	    cost_sum_same(&a->sum, &b->sum);
 }

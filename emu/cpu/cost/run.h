@@ -45,11 +45,13 @@ uint64_t cost_run_add(
 /* The units of RUN that no call has returned yet. */
 uint64_t cost_run_charge(struct cost_run *run);
 
+/* True if each instruction adds the same to A as to B. */
+bool cost_run_same(const struct cost_run *a, const struct cost_run *b);
+
 /*
- * R: what is added where RUN, of the COUNT instructions INSN and charged, follows itself: its
+ * R: what is added where RUN, which is charged and whose chain is CHAIN, follows itself: its
  * last instruction is a direct branch to its first.
  */
-uint64_t cost_run_repeat(
-    const struct cost_run *run, const struct cost_insn *insn, size_t count);
+uint64_t cost_run_repeat(const struct cost_run *run, uint64_t chain);
 
 #endif
