@@ -101,7 +101,7 @@ main_task(void *arg)
 	kpi_init();
 	if (!boot_text("init", name, sizeof(name)))
 		strlcpy(name, "init", sizeof(name));
-	pid = process_spawn(name, boot_cmdline());
+	pid = process_spawn(name, boot_cmdline(), 0);
 	if (pid < 0)
 		kpanic("no program \"%s\": error %ld", name, -pid);
 	if (process_wait((uint32_t)pid, &code) != pid)

@@ -13,7 +13,7 @@ enum sys_number {
 	SYS_WRITE,    /* text, bytes: to the console */
 	SYS_GETPID,
 	SYS_GETTID,
-	SYS_SPAWN,         /* program, args (strings): pid */
+	SYS_SPAWN,         /* program, args, semaphore at its end or 0: pid */
 	SYS_EXEC,          /* program, args: does not return */
 	SYS_WAIT,          /* pid or 0, int *code: pid */
 	SYS_THREAD_CREATE, /* entry, stack top, arg (in RDI): tid */
@@ -35,7 +35,7 @@ enum sys_number {
 	SYS_WAKE_WORD,  /* uint32_t *word: wakes its waiters */
 	SYS_SEM_WAIT,   /* 0..63: machine-wide semaphores, 0 at boot */
 	SYS_SEM_POST,   /* 0..63 */
-	SYS_KILL,       /* pid: as if it had exited with code 128 + 9 */
+	SYS_KILL,       /* pid: as if it had exited with SYS_KILLED */
 	SYS_NOTE,       /* code, value: ABI_NOTE */
 	SYS_DRAIN,      /* stream, address, bytes: ABI_DRAIN for each page */
 	SYS_BUFFER,     /* stream, address, bytes: ABI_BUFFER for each page */
@@ -60,6 +60,9 @@ enum sys_number {
 	SYS_LOG_READ, /* log, address, bytes: ABI_LOG_READ for each page */
 	SYS_COUNT,
 };
+
+/* The exit code of a process that was killed. */
+#define SYS_KILLED     137
 
 #define SYS_PROT_READ  1
 #define SYS_PROT_WRITE 2

@@ -51,6 +51,57 @@ a_session_left_without_a_stop_is_all_tail(void **state)
 }
 
 static void
+only_the_last_session_is_left_without_a_stop(void **state)
+{
+	struct run_options options = whole_options("insntrace", "left-last");
+	struct verify_result result;
+
+	(void)state;
+	options.settings = "leave=1 sessions=2";
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 100000);
+	assert_true(result.streams[0].rows[ACCOUNT_REPORTED] > 0);
+	assert_true(result.streams[0].rows[ACCOUNT_TAIL] > 0);
+	verify_result_free(&result);
+}
+
+/* The second program ends without what the first was asked to do at its end. */
+static void
+a_thread_is_traced_through_an_exec(void **state)
+{
+	struct run_options options = whole_options("insntrace", "exec");
+	struct verify_result result;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.mode = RUN_MODE_THREAD;
+	options.workload = "hop";
+	whole_verify(&options, &result);
+	whole_assert_match(&result, 1, 100000);
+	verify_result_free(&result);
+}
+
+static void
+the_run_ends_when_a_workload_dies(void **state)
+{
+	static const enum run_mode modes[] = { RUN_MODE_CPU, RUN_MODE_THREAD };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(modes); i++) {
+		struct run_options options = whole_options("insntrace", "dies");
+		struct run_outcome outcome;
+
+		options.cpu_count = 2;
+		options.mode = modes[i];
+		options.settings = i == 0 ? "pin=7" : "pin=7 linger=1";
+		whole_run(&options, &outcome);
+		assert_int_equal(run_verdict(&outcome), RUN_FAILED);
+		assert_int_equal(outcome.result.end, MACHINE_EXIT);
+		assert_non_null(strstr(outcome.console, "no such CPU"));
+	}
+}
+
+static void
 the_console_is_in_the_bundle(void **state)
 {
 	struct run_options options = whole_options("insntrace", "console");
@@ -418,6 +469,9 @@ main(int argc, char **argv)
 		cmocka_unit_test(
 		    a_buffer_that_is_never_full_decodes_to_the_truth),
 		cmocka_unit_test(a_session_left_without_a_stop_is_all_tail),
+		cmocka_unit_test(only_the_last_session_is_left_without_a_stop),
+		cmocka_unit_test(a_thread_is_traced_through_an_exec),
+		cmocka_unit_test(the_run_ends_when_a_workload_dies),
 		cmocka_unit_test(the_console_is_in_the_bundle),
 		cmocka_unit_test(
 		    a_circular_buffer_reports_exactly_what_its_wraps_lost),

@@ -315,7 +315,7 @@ run_sessions(const char *args)
 			run_workloads(args);
 		else
 			sys1(SYS_SLEEP, arg_number(args, "settle", 200000));
-		if (arg_number(args, "leave", 0) != 0)
+		if (i == sessions && arg_number(args, "leave", 0) != 0)
 			user_exit(0);
 		request(INSNTRACE_STOP, NULL, "Stop");
 		for (uint32_t trace = 0; trace < trace_count; trace++)

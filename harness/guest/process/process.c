@@ -66,7 +66,7 @@ add_to_list(struct process *process)
 }
 
 int64_t
-process_spawn(const char *program, const char *args)
+process_spawn(const char *program, const char *args, uint64_t end_semaphore)
 {
 	struct process *process = bucket_alloc(sizeof(*process));
 	struct trap_frame frame;
@@ -84,6 +84,7 @@ process_spawn(const char *program, const char *args)
 	}
 	process->parent = process_self();
 	process->entry = frame.rip;
+	process->end_semaphore = end_semaphore;
 	strlcpy(process->name, program, sizeof(process->name));
 	mutex_init(&process->lock, "process");
 	spin_init(&process->spin, "process slock");
@@ -263,6 +264,8 @@ process_exit(int code)
 	tell_leaving();
 	if (process_hooks.process_ended != NULL)
 		process_hooks.process_ended(process);
+	if (process->end_semaphore != 0)
+		(void)semaphore_post(process->end_semaphore);
 	become_zombie(process);
 	task_exit();
 }

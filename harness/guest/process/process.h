@@ -39,6 +39,9 @@ struct process {
 	bool exiting, zombie;
 	int exit_code;
 	uint64_t entry; /* of the program */
+	/* The semaphore that is posted when the process ends, unless it has done so; 0:
+	 * none. */
+	uint64_t end_semaphore;
 	_Alignas(16) unsigned char kpi[PROCESS_KPI_BYTES];
 };
 
@@ -57,7 +60,8 @@ void process_kill_locked(struct process *process, int code);
 bool process_executes_at(uint64_t va);
 
 /* Creates a process that runs PROGRAM: its pid, or a negative kerr. */
-int64_t process_spawn(const char *program, const char *args);
+int64_t process_spawn(
+    const char *program, const char *args, uint64_t end_semaphore);
 /* Waits for a child (0: any) to end, frees it: its pid, or a negative kerr. */
 int64_t process_wait(uint32_t pid, int *exit_code);
 /* Ends the current process: its other tasks end first, then process_exiting is

@@ -84,7 +84,7 @@ sys_spawn(const uint64_t *args)
 	char program[NAME_MAX_BYTES], line[ARGS_MAX];
 	int error = copy_strings(args, program, line);
 
-	return error != 0 ? -error : process_spawn(program, line);
+	return error != 0 ? -error : process_spawn(program, line, args[2]);
 }
 
 static int64_t
@@ -322,13 +322,17 @@ sys_sem_wait(const uint64_t *args)
 static int64_t
 sys_sem_post(const uint64_t *args)
 {
+	struct process *process = process_self();
+
+	if (args[0] == process->end_semaphore)
+		process->end_semaphore = 0;
 	return -semaphore_post(args[0]);
 }
 
 static int64_t
 sys_kill(const uint64_t *args)
 {
-	return -process_kill((uint32_t)args[0], 128 + 9);
+	return -process_kill((uint32_t)args[0], SYS_KILLED);
 }
 
 static int64_t

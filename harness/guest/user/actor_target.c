@@ -24,7 +24,7 @@ target_spawn(const uint64_t *args)
 		return ACTOR_INVAL;
 	user_format(line, sizeof(line), "index=%u cpu=%d rounds=%u threads=%u",
 	    (uint64_t)index, (int64_t)args[0], args[1], args[2]);
-	pid = sys2(SYS_SPAWN, address("target"), address(line));
+	pid = sys3(SYS_SPAWN, address("target"), address(line), 0);
 	if (pid < 0)
 		return pid;
 	targets[index].pid = pid;

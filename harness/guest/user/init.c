@@ -89,7 +89,8 @@ start_workloads(const char *args)
 		    "rounds=%u cpu=%d gate=1 index=%u linger=%u",
 		    rounds_of(args), cpu_of(args, i), (uint64_t)i,
 		    arg_number(args, "linger", 0));
-		job->pid = sys2(SYS_SPAWN, address(job->name), address(line));
+		job->pid = sys3(
+		    SYS_SPAWN, address(job->name), address(line), SEM_DONE);
 		if (job->pid < 0)
 			user_fail(job->name, job->pid);
 	}
@@ -114,7 +115,7 @@ run_tracer(const char *args)
 		user_format(owner, sizeof(owner), "tracer");
 	user_format(line, sizeof(line), "jobs=%u target=%u %s",
 	    (uint64_t)plan.jobs, (uint64_t)plan.job[0].pid, args);
-	pid = sys2(SYS_SPAWN, address(owner), address(line));
+	pid = sys3(SYS_SPAWN, address(owner), address(line), 0);
 	if (pid < 0)
 		user_fail(owner, pid);
 	pid = sys2(SYS_WAIT, (uint64_t)pid, address(&code));
@@ -123,7 +124,10 @@ run_tracer(const char *args)
 	return code;
 }
 
-/* Kills workloads that linger, or that a failed tracer left at the gate. */
+/*
+ * Kills workloads that linger, or that a failed tracer left at the gate.  Returns the exit code
+ * of one that ended by itself, if it is not 0.
+ */
 static int
 reap_workloads(const char *args, bool kill)
 {
@@ -139,7 +143,7 @@ reap_workloads(const char *args, bool kill)
 		    SYS_WAIT, (uint64_t)plan.job[i].pid, address(&code));
 		if (result < 0)
 			user_fail("wait for workload", result);
-		if (code != 0 && !kill)
+		if (code != 0 && !(kill && code == SYS_KILLED))
 			worst = code;
 	}
 	return worst;

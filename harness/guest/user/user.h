@@ -81,7 +81,7 @@ uint64_t text_number(const char *text);
 
 /* Semaphores that synchronise init, the tracer and the workloads. */
 #define SEM_GATE 1 /* posted once for each workload when tracing has begun */
-#define SEM_DONE 2 /* posted by each workload at its end */
+#define SEM_DONE 2 /* posted by each workload at its end, however it ends */
 #define SEM_TAKE \
  3 /* posted for an actor that waits to take what was reported */
 /* Opens the gate for JOBS workloads and waits until they have ended. */

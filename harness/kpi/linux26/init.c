@@ -102,7 +102,7 @@ end_processes(void)
 		found = NULL;
 		task_for_each(find_process, &found);
 		if (found != NULL)
-			(void)process_kill(found->pid, 128 + 9);
+			(void)process_kill(found->pid, SYS_KILLED);
 		(void)task_pause(SHUTDOWN_CYCLES);
 	} while (found != NULL);
 }

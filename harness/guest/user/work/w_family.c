@@ -12,7 +12,7 @@ static uint64_t
 run_child(const char *program)
 {
 	int code = 0;
-	int64_t pid = sys2(SYS_SPAWN, address(program), address("rounds=1"));
+	int64_t pid = sys3(SYS_SPAWN, address(program), address("rounds=1"), 0);
 
 	if (pid < 0)
 		user_fail(program, pid);
