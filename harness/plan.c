@@ -23,7 +23,7 @@ run_defaults(void)
 		.settings = "",
 		.buffer_bytes = UINT64_C(1) << 20,
 		.rounds = 1,
-		.insns_max = UINT64_C(100000000000),
+		.insns_max = RUN_LIMIT_BY_WORK,
 		.cpu_count = 1,
 		.trace_kernel = true,
 		.trace_user = true,

@@ -248,6 +248,21 @@ run_explain(struct run *run)
 	}
 }
 
+uint64_t
+run_limit(const struct run_options *options)
+{
+	const uint64_t base = 300000000, round = 100000, factor = 1000;
+	const uint64_t most = INT64_MAX;
+	uint64_t each = round * factor * options->cpu_count;
+
+	if (options->insns_max != RUN_LIMIT_BY_WORK)
+		return options->insns_max;
+	if (strstr(options->settings, "insns=") != NULL ||
+	    options->rounds > (most - base) / each)
+		return most;
+	return base + options->rounds * each;
+}
+
 /* Executes the guest; the record gets its output, the outcome its end. */
 static int
 run_execute(struct run *run, struct tz_error *err)
@@ -263,7 +278,7 @@ run_execute(struct run *run, struct tz_error *err)
 	machine_boot(
 	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
 	outcome->waits = progress_run(run->machine, run->options->cpu_count,
-	    run->options->insns_max, &outcome->result);
+	    run_limit(run->options), &outcome->result);
 	machine_sync_output(run->machine);
 	/* Errors of the execution log and record stay in the writer until it finishes. */
 	for (i = 0; i < run->options->cpu_count; i++)

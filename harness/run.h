@@ -18,6 +18,9 @@ enum run_mode {
 	RUN_MODE_THREAD,
 };
 
+/* A limit far beyond what the workloads and all that traces them take. */
+#define RUN_LIMIT_BY_WORK UINT64_MAX
+
 struct run_options {
 	const char *driver;
 	const char *source; /* one file; NULL: the driver's own */
@@ -32,7 +35,7 @@ struct run_options {
 	const char *settings; /* additional guest boot parameters, or "" */
 	uint64_t buffer_bytes;
 	uint64_t rounds;
-	uint64_t insns_max; /* at least 1 */
+	uint64_t insns_max; /* at least 1, or RUN_LIMIT_BY_WORK */
 	unsigned cpu_count;
 	uint32_t core_cbr; /* machine_config's */
 	bool cost;         /* cpu_set_use_cost() */
@@ -48,6 +51,13 @@ struct run_options {
 
 /* The defaults of `topaz run`. */
 struct run_options run_defaults(void);
+
+/*
+ * Instructions of all CPUs after which a run of OPTIONS is ended.  By work: 300 million, and
+ * 1000 times those of the workloads, a round being 100,000; no limit where the guest
+ * parameter insns says how much work there is.
+ */
+uint64_t run_limit(const struct run_options *options);
 
 struct run_outcome {
 	struct machine_result result;

@@ -101,6 +101,26 @@ the_run_ends_when_a_workload_dies(void **state)
 	}
 }
 
+/* A driver that waits without end must not take hours. */
+static void
+the_limit_follows_from_the_work(void **state)
+{
+	struct run_options options = whole_options("insntrace", "limit");
+
+	(void)state;
+	options.insns_max = run_defaults().insns_max;
+	options.cpu_count = 2;
+	options.rounds = 3;
+	assert_true(run_limit(&options) == 300000000 + 600000000);
+	options.rounds = UINT64_MAX;
+	assert_true(run_limit(&options) == INT64_MAX);
+	options.rounds = 1;
+	options.settings = "heap=pages insns=5000000000";
+	assert_true(run_limit(&options) == INT64_MAX);
+	options.insns_max = 7;
+	assert_true(run_limit(&options) == 7);
+}
+
 static void
 the_console_is_in_the_bundle(void **state)
 {
@@ -472,6 +492,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(only_the_last_session_is_left_without_a_stop),
 		cmocka_unit_test(a_thread_is_traced_through_an_exec),
 		cmocka_unit_test(the_run_ends_when_a_workload_dies),
+		cmocka_unit_test(the_limit_follows_from_the_work),
 		cmocka_unit_test(the_console_is_in_the_bundle),
 		cmocka_unit_test(
 		    a_circular_buffer_reports_exactly_what_its_wraps_lost),

@@ -61,7 +61,9 @@ static const struct argp_option run_argp_options[] = {
 	{ "rounds", OPT_ROUNDS, "N", 0,
 	    "Rounds of each workload, 100,000 instructions or so each (1)", 0 },
 	{ "limit", OPT_LIMIT, "N", 0,
-	    "End the run after N instructions (100,000,000,000)", 0 },
+	    "End the run after N instructions (300 million, and 1000 "
+	    "times those of the workloads)",
+	    0 },
 	{ "kernel", OPT_KERNEL, NULL, 0, "Trace ring 0 (default)", 0 },
 	{ "no-kernel", OPT_NO_KERNEL, NULL, 0, "Do not trace ring 0", 0 },
 	{ "user", OPT_USER, NULL, 0, "Trace ring 3 (default)", 0 },
