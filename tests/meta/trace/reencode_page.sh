@@ -17,12 +17,22 @@ expect 0 "1 passed" 0 run insntrace --workload sort --set ctl=0x2e0a -o bundle
 images=$(awk -F'"' '/"file": "images/ { file = $4 }
     /"va":/ { print "bundle/" file "@" $4 }' bundle/manifest.json)
 cp bundle/cpu0.pt equal.pt
-python3 - <<'EOF' || bad=1
-data = bytearray(open("equal.pt", "rb").read())
-# An outcome in the last third: from there on no address has the code that the packets need.
-at = next(i for i in range(len(data) * 2 // 3, len(data)) if data[i] & 1 == 0 and data[i] > 0x80)
-data[at] ^= 0x10
-open("damaged.pt", "wb").write(data)
+# shellcheck disable=SC2086 # a list of words
+python3 - "$topaz" $images <<'EOF' || bad=1
+import subprocess, sys
+topaz, *images = sys.argv[1:]
+data = open("equal.pt", "rb").read()
+# A byte in the last third, such as outcomes, with which the packets need code that no address has.
+for at in range(len(data) * 2 // 3, len(data)):
+    if data[at] & 1 != 0 or data[at] <= 0x80:
+        continue
+    with open("damaged.pt", "wb") as file:
+        file.write(data[:at] + bytes([data[at] ^ 0x10]) + data[at + 1:])
+    command = [topaz, "reencode", "--pt", "damaged.pt", "--cpu", "6/94/3", "--image"] + images
+    if b"WRONG at offset" in subprocess.run(command, capture_output=True).stdout:
+        break
+else:
+    sys.exit("reencode_page: no byte makes the trace wrong")
 EOF
 
 # page NAME CODE ARG...: NAME.pt re-encoded, as text, as JSON and as a page.

@@ -22,6 +22,7 @@
 #define OVF_CTRL    0x390u
 #define PEBS_ENABLE 0x3f1u
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
+#define ON_ALL      UINT64_C(0x5300c0) /* the same and OS */
 #define UNCOMPARED  UINT64_C(0x51013c) /* the same; reference cycles */
 #define PERIOD      10u
 #define SKID        4u
@@ -500,6 +501,52 @@ an_event_that_is_not_compared_has_its_nmi(void **state)
 	assert_finding(&tape, "the NMI of an overflow came after");
 }
 
+/*
+ * A PMI of PEBS, if RAISED, comes in the handler of an NMI, whose IRET is the instruction of a
+ * counter's overflow.  The NMI after that IRET is of the first.
+ */
+static void
+overflow_at_iret(struct tape *tape, bool raised)
+{
+	const unsigned steps = SKID + 1;
+
+	start(tape, SAMPLES);
+	write_msr(tape, SELECT, ON_ALL);
+	event(tape, EVENT_PEBS_PMI, 0, 0, 0);
+	user_run(tape, 0, SKID);
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + SKID);
+	/* IA32_PERF_GLOBAL_CTRL has it on from reset: two writes, STEPS, IRET. */
+	write_msr(tape, VALUE, -(uint64_t)(2 + steps + 1));
+	write_msr(tape, CONTROL, 1);
+	if (raised)
+		event(tape, EVENT_PEBS_PMI, 0, 0, 0);
+	for (unsigned i = 0; i < steps; i++)
+		write_msr(tape, OVF_CTRL, 1);
+	kernel_step(tape, 2);
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + SKID);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	kernel_step(tape, 2);
+	user_run(tape, SKID, 1);
+}
+
+static void
+an_nmi_that_waited_for_an_iret_is_not_early(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	overflow_at_iret(&tape, true);
+	verdict(&tape, &result);
+	if (result.finding_count != 0)
+		fail_msg("%s", result.findings[0].text);
+	verify_result_free(&result);
+	overflow_at_iret(&tape, false);
+	assert_finding(&tape, "an NMI came before the skid");
+}
+
 /* An overflow that is right, elsewhere than sample()'s; then the counter is off. */
 static void
 overflow(struct tape *tape)
@@ -840,6 +887,7 @@ main(void)
 		cmocka_unit_test(a_process_that_is_not_counted_is_found),
 		cmocka_unit_test(a_stop_may_discard_samples),
 		cmocka_unit_test(rounds_of_a_rep_are_skid),
+		cmocka_unit_test(an_nmi_that_waited_for_an_iret_is_not_early),
 		cmocka_unit_test(an_event_that_is_not_compared_has_its_nmi),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),

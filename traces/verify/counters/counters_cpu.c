@@ -49,8 +49,7 @@ owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
 static void
 raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
-	/* No instruction is between, as HLT or rounds of a REP were the skid.  The execution
-	 * log is read up to there first. */
+	/* HLT or rounds of a REP were the skid; the execution log is read up to there first. */
 	if (own->nmi.unexplained && own->nmi.unexplained_at == insns) {
 		own->nmi.unexplained = false;
 		own->nmi.early = own->halted_at != insns;
@@ -58,6 +57,8 @@ raise_pmi(struct counters_cpu *own, uint64_t insns)
 	}
 	if (own->nmi.due && insns <= own->nmi.due_at)
 		return;
+	own->nmi.held = own->nmi.due &&
+	    (own->nmi.runs || own->nmi.unblocked == insns);
 	own->nmi.due = true;
 	own->nmi.due_at = insns + own->unit.profile->uarch->pmi_skid_insns;
 }
@@ -236,7 +237,8 @@ judge_nmi(
 	if (own->nmi.unblocked > due)
 		due = own->nmi.unblocked;
 	/* Rounds of a REP are instructions of the skid: of one in it, or of the next. */
-	own->nmi.early = piece->before < due && !rep;
+	own->nmi.early = piece->before < due && !rep &&
+	    !(own->nmi.held && piece->before == own->nmi.unblocked);
 	if (piece->before > due)
 		differ(counters, cpu,
 		    "the NMI of an overflow came after %" PRIu64
