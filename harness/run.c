@@ -11,6 +11,7 @@
 #include "emu/profile/cpu_set.h"
 #include "harness/build_set.h"
 #include "harness/check/check.h"
+#include "harness/guest/sys.h"
 #include "harness/host/folder/output.h"
 #include "harness/host/stop.h"
 #include "harness/load/boot.h"
@@ -251,9 +252,8 @@ run_explain(struct run *run)
 uint64_t
 run_limit(const struct run_options *options)
 {
-	const uint64_t base = 300000000, round = 100000, factor = 1000;
-	const uint64_t most = INT64_MAX;
-	uint64_t each = round * factor * options->cpu_count;
+	const uint64_t base = 300000000, factor = 1000, most = INT64_MAX;
+	uint64_t each = factor * SYS_ROUND_INSNS * options->cpu_count;
 
 	if (options->insns_max != RUN_LIMIT_BY_WORK)
 		return options->insns_max;

@@ -62,11 +62,14 @@ enum sys_number {
 };
 
 /* The exit code of a process that was killed. */
-#define SYS_KILLED     137
+#define SYS_KILLED 137
 
-#define SYS_PROT_READ  1
-#define SYS_PROT_WRITE 2
-#define SYS_PROT_EXEC  4
+/* Instructions of one round of any workload, roughly. */
+#define SYS_ROUND_INSNS 100000
+
+#define SYS_PROT_READ   1
+#define SYS_PROT_WRITE  2
+#define SYS_PROT_EXEC   4
 
 /*
  * A fault handler is entered as handler(struct sys_fault *fault, arg), on the

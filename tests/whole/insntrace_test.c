@@ -101,6 +101,24 @@ the_run_ends_when_a_workload_dies(void **state)
 	}
 }
 
+/* The first one's end is told once: the trace goes on until the second one's. */
+static void
+the_trace_waits_for_the_longest_workload(void **state)
+{
+	struct run_options options = whole_options("insntrace", "longest");
+	struct run_outcome outcome;
+	const char *ended, *reported;
+
+	(void)state;
+	options.cpu_count = 2;
+	options.workload = "sort,family";
+	whole_run(&options, &outcome);
+	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
+	ended = strstr(outcome.console, "workload 1: ");
+	reported = strstr(outcome.console, "insntrace: CPU 0: ");
+	assert_true(ended != NULL && reported != NULL && ended < reported);
+}
+
 /* A driver that waits without end must not take hours. */
 static void
 the_limit_follows_from_the_work(void **state)
@@ -492,6 +510,7 @@ main(int argc, char **argv)
 		cmocka_unit_test(only_the_last_session_is_left_without_a_stop),
 		cmocka_unit_test(a_thread_is_traced_through_an_exec),
 		cmocka_unit_test(the_run_ends_when_a_workload_dies),
+		cmocka_unit_test(the_trace_waits_for_the_longest_workload),
 		cmocka_unit_test(the_limit_follows_from_the_work),
 		cmocka_unit_test(the_console_is_in_the_bundle),
 		cmocka_unit_test(

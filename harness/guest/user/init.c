@@ -51,9 +51,6 @@ make_plan(const char *args)
 	}
 }
 
-/* One round of any workload is about this many instructions. */
-#define ROUND_INSNS 100000
-
 static uint64_t
 rounds_of(const char *args)
 {
@@ -61,7 +58,7 @@ rounds_of(const char *args)
 	uint64_t rounds = arg_number(args, "rounds", 1);
 
 	if (insns != 0)
-		rounds = insns / plan.jobs / ROUND_INSNS;
+		rounds = insns / plan.jobs / SYS_ROUND_INSNS;
 	return rounds != 0 ? rounds : 1;
 }
 

@@ -88,7 +88,7 @@ an_int3_that_is_gone_is_one(void **state)
 	(void)state;
 	guest_run("written", &options, &guest);
 	guest_assert_exit(&guest);
-	/* It is none of the exceptions, which are faults. */
+	/* INT3 is delivered as a software interrupt, not as a fault. */
 	for (size_t i = 0; i < guest.event_count; i++)
 		assert_int_not_equal(guest.event[i].kind, EVENT_EXCEPTION);
 	retired_expand(&guest, 0, &list);
