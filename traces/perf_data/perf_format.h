@@ -114,6 +114,7 @@ enum perf_feature {
 #define PERF_HW_CYCLES       0u
 #define PERF_HW_INSTRUCTIONS 1u
 #define PERF_HW_BRANCHES     4u
+#define PERF_HW_REFERENCE    9u /* cycles of the TSC */
 
 /* The words of AUXTRACE_INFO for Intel PT (enum of tools/perf/util/intel-pt.h). */
 enum perf_pt_word {

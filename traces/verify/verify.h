@@ -99,15 +99,16 @@ struct verify_records {
  * samples due; samples due = read + no_room + lost + discarded.
  */
 struct verify_counter {
-	uint64_t id;           /* the OS's */
-	char name[32];         /* "counter 10701" */
-	char what[64];         /* "event c0 umask 00 in ring 3 of cpu0" */
-	bool samples;          /* else it counts */
-	bool unknown;          /* its event is not compared ... */
-	const char *reason;    /* ... because of this */
-	uint64_t events;       /* that it must have counted in all */
-	uint64_t values;       /* that user space has read of it ... */
-	uint64_t equal;        /* ... that are as executed */
+	uint64_t id;        /* the OS's */
+	char name[32];      /* "counter 10701" */
+	char what[64];      /* "event c0 umask 00 in ring 3 of cpu0" */
+	bool samples;       /* else it counts */
+	bool reported;      /* only the CPU's reports tell its overflows ... */
+	bool unknown;       /* nothing of it is compared ... */
+	const char *reason; /* ... because of this */
+	uint64_t events;    /* that it must have counted in all */
+	uint64_t values;    /* that user space has read of it ... */
+	uint64_t equal;     /* ... that are as executed */
 	uint64_t first_slices; /* events of its processes before the first switch
 				  to a new one, which the OS does not count */
 	uint64_t missed;  /* other events of its processes while it was on */

@@ -120,14 +120,15 @@ verify_json_counter(const struct verify_counter *counter)
 		{ "discarded", counter->discarded },
 		{ "skidded", counter->skidded },
 	};
-	json_t *object = json_pack("{s:s, s:s, s:b, s:s}", "name",
+	json_t *object = json_pack("{s:s, s:s, s:b, s:b, s:s}", "name",
 	    counter->name, "what", counter->what, "samples",
-	    (int)counter->samples, "verdict",
+	    (int)counter->samples, "reported", (int)counter->reported,
+	    "verdict",
 	    counter->unknown                ? "NOT COMPARED"
 		: counter->differences == 0 ? "MATCH"
 					    : "MISMATCH");
 
-	if (counter->unknown)
+	if (counter->unknown || counter->reported)
 		json_object_set_new(
 		    object, "reason", json_string(counter->reason));
 	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)

@@ -160,8 +160,10 @@ verify_print_samples(FILE *file, const struct verify_counter *counter)
 		    ", callers of %" PRIu64 ", callers of %" PRIu64
 		    " not compared",
 		    counter->chains, counter->chains_unknown);
-	fprintf(file, ")\n  overflows %" PRIu64 " = %" PRIu64 " read",
-	    counter->overflows, counter->read);
+	fprintf(file, ")\n  overflows %" PRIu64, counter->overflows);
+	if (counter->reported)
+		fprintf(file, " (reported by the CPUs: %s)", counter->reason);
+	fprintf(file, " = %" PRIu64 " read", counter->read);
 	if (counter->no_room != 0)
 		fprintf(file, " + %" PRIu64 " without room", counter->no_room);
 	if (counter->lost != 0)

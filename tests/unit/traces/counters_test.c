@@ -19,6 +19,7 @@
 #define VALUE       0xc1u
 #define SELECT      0x186u
 #define CONTROL     0x38fu
+#define DEBUGCTL    0x1d9u
 #define OVF_CTRL    0x390u
 #define PEBS_ENABLE 0x3f1u
 #define ON          UINT64_C(0x5100c0) /* EN, INT, USR; instructions */
@@ -31,8 +32,8 @@
 static const uint8_t user_code[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
 	0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0xeb, 0xee, 0xf3,
 	0xaa, 0x90, 0x90 };
-/* 00 wrmsr; 02 iretq */
-static const uint8_t kernel_code[] = { 0x0f, 0x30, 0x48, 0xcf };
+/* 00 wrmsr; 02 iretq; 04 hlt */
+static const uint8_t kernel_code[] = { 0x0f, 0x30, 0x48, 0xcf, 0xf4 };
 
 struct tape {
 	struct fixture fixture;
@@ -58,6 +59,7 @@ enum wrong {
 	NO_ROOM_UNTOLD,
 	DROPPED,
 	NOT_TAKEN,
+	FROZEN, /* nothing: but PMIs freeze the counters */
 };
 
 static struct fixture_cpu *
@@ -116,6 +118,14 @@ user_run(struct tape *tape, uint64_t offset, unsigned count)
 }
 
 static void
+ask(struct tape *tape, uint64_t select)
+{
+	tell(tape, ABI_COUNTER_ASKED, select);
+	tell(tape, ABI_COUNTER_TARGET, PID);
+	tell(tape, ABI_COUNTER_STARTED, 0);
+}
+
+static void
 start(struct tape *tape, uint64_t id)
 {
 	memset(tape, 0, sizeof(*tape));
@@ -128,9 +138,7 @@ start(struct tape *tape, uint64_t id)
 			     KERNEL_CODE, kernel_code, sizeof(kernel_code)),
 	    0);
 	event(tape, EVENT_SPACE, PID, USER_CR3, 0);
-	tell(tape, ABI_COUNTER_ASKED, 0x100c0);
-	tell(tape, ABI_COUNTER_TARGET, PID);
-	tell(tape, ABI_COUNTER_STARTED, 0);
+	ask(tape, 0x100c0);
 }
 
 static void
@@ -420,6 +428,8 @@ sample(struct tape *tape, enum wrong wrong)
 
 	start(tape, SAMPLES);
 	cpu = cpu_of(tape);
+	if (wrong == FROZEN)
+		write_msr(tape, DEBUGCTL, TZ_BIT(12));
 	write_msr(tape, VALUE, -(uint64_t)PERIOD);
 	write_msr(tape, SELECT, ON);
 	write_msr(tape, CONTROL, 1);
@@ -459,13 +469,18 @@ sample(struct tape *tape, enum wrong wrong)
 	event(tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, wrong == NO_ROOM);
 }
 
-/* Reference cycles, which are not compared; the NMI comes SKID instructions after AT. */
+/*
+ * Reference cycles, which are not counted again, overflow once if TOLD; the NMI comes SKID
+ * instructions later, the sample is at OFFSET.
+ */
 static void
-uncompared(struct tape *tape, bool told, unsigned skid)
+uncompared(struct tape *tape, bool told, unsigned skid, unsigned offset)
 {
 	const unsigned at = 6;
 
 	start(tape, SAMPLES);
+	tell(tape, ABI_COUNTER_STOPS, 0);
+	ask(tape, UNCOMPARED);
 	write_msr(tape, VALUE, -UINT64_C(1000));
 	write_msr(tape, SELECT, UNCOMPARED);
 	write_msr(tape, CONTROL, 1);
@@ -476,29 +491,124 @@ uncompared(struct tape *tape, bool told, unsigned skid)
 	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + at + skid);
 	write_msr(tape, CONTROL, 0);
 	write_msr(tape, OVF_CTRL, 1);
+	write_msr(tape, VALUE, -UINT64_C(1000));
+	write_msr(tape, CONTROL, 1);
 	kernel_step(tape, 2);
 	user_run(tape, at + skid, 1);
+	write_msr(tape, CONTROL, 0);
+	put_sample(tape, USER_CODE + offset, PID, true);
 }
 
-/* When it overflows only the CPU says; its NMI is judged all the same. */
+/* When it overflows only the CPU says; its NMI and its sample are judged all the same. */
 static void
-an_event_that_is_not_compared_has_its_nmi(void **state)
+an_event_that_is_not_compared_has_its_sample(void **state)
 {
 	struct verify_result result;
 	struct tape tape;
 
 	(void)state;
-	uncompared(&tape, true, SKID);
+	uncompared(&tape, true, SKID, 6 + SKID);
 	verdict(&tape, &result);
 	if (result.finding_count != 0)
 		fail_msg("%s", result.findings[0].text);
+	assert_true(result.counters[1].reported);
+	assert_false(result.counters[1].unknown);
+	assert_int_equal(result.counters[1].overflows, 1);
+	assert_int_equal(result.counters[1].matched, 1);
+	assert_false(result.nothing);
 	verify_result_free(&result);
-	uncompared(&tape, false, SKID);
+	uncompared(&tape, false, SKID, 6 + SKID);
 	assert_finding(&tape, "without an overflow");
-	uncompared(&tape, true, 0);
+	uncompared(&tape, true, 0, 6);
 	assert_finding(&tape, "an NMI came before the skid");
-	uncompared(&tape, true, SKID + 1);
+	uncompared(&tape, true, SKID + 1, 6 + SKID + 1);
 	assert_finding(&tape, "the NMI of an overflow came after");
+	uncompared(&tape, true, SKID, 6 + SKID - 1);
+	assert_finding(&tape, "no overflow was there");
+}
+
+/* Counts, or one that has not overflowed, have nothing to compare. */
+static void
+an_event_that_is_not_compared_has_no_value(void **state)
+{
+	static const uint64_t ids[] = { COUNTS, SAMPLES };
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(ids); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start(&tape, ids[i]);
+		tell(&tape, ABI_COUNTER_STOPS, 0);
+		ask(&tape, UNCOMPARED);
+		count(&tape, 12);
+		tell(&tape, ABI_COUNTER_READ, 5);
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_true(result.counters[1].unknown);
+		verify_result_free(&result);
+	}
+}
+
+/*
+ * An interrupt ends HLT; the counter overflows with its delivery, or, if EARLY, with HLT,
+ * which is the skid then.
+ */
+static void
+overflow_after_halt(struct tape *tape, bool early, unsigned skid)
+{
+	start(tape, SAMPLES);
+	write_msr(tape, SELECT, UNCOMPARED | TZ_BIT(17));
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 4);
+	if (early)
+		event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	else {
+		exec_log_event(cpu_of(tape)->exec_log, 0x20, KERNEL_CODE + 5);
+		event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	}
+	for (unsigned i = 0; i < skid; i++)
+		kernel_step(tape, 0);
+	exec_log_event(cpu_of(tape)->exec_log, 2, KERNEL_CODE);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	write_msr(tape, VALUE, -UINT64_C(1000));
+	kernel_step(tape, 2);
+	kernel_step(tape, 0);
+	tell(tape, ABI_COUNTER_STOPS, 0);
+}
+
+static void
+an_interrupt_ends_a_halt(void **state)
+{
+	static const struct {
+		bool early;
+		unsigned skid;
+		const char *finding;
+	} rows[] = {
+		{ true, 0, NULL },
+		{ true, SKID, "the NMI of an overflow came after" },
+		{ false, SKID, NULL },
+		{ false, SKID + 1, "the NMI of an overflow came after" },
+		{ false, 0, "an NMI came before the skid" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		overflow_after_halt(&tape, rows[i].early, rows[i].skid);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%zu: %s", i, result.findings[0].text);
+		verify_result_free(&result);
+	}
 }
 
 /*
@@ -568,23 +678,25 @@ overflow(struct tape *tape)
 	write_msr(tape, CONTROL, 0);
 }
 
-/* The first sample is not in the log: a stop may discard it, and nothing else. */
+/* The first sample is not in the log: a stop before the second may discard it. */
 static void
 a_stop_may_discard_samples(void **state)
 {
 	(void)state;
-	for (unsigned stops = 0; stops < 2; stops++) {
+	for (unsigned stops = 0; stops < 3; stops++) {
 		struct verify_result result;
 		struct tape tape;
 
 		sample(&tape, NO_SAMPLE);
-		if (stops != 0) {
+		if (stops == 1) {
 			tell(&tape, ABI_COUNTER_STOPS, 0);
 			tell(&tape, ABI_COUNTER_STARTED, 0);
 		}
 		overflow(&tape);
 		put_sample(&tape, USER_CODE + 1 + PERIOD + SKID, PID, true);
-		if (stops == 0) {
+		if (stops == 2)
+			tell(&tape, ABI_COUNTER_STOPS, 0);
+		if (stops != 1) {
 			assert_finding(&tape, "is not in the log");
 			continue;
 		}
@@ -595,6 +707,73 @@ a_stop_may_discard_samples(void **state)
 		assert_int_equal(result.counters[0].discarded, 1);
 		verify_result_free(&result);
 	}
+}
+
+/* An overflow of counters 0 and 1 at once, with their samples; !GOES: the ring is full. */
+static void
+overflow_of_two(struct tape *tape, bool goes)
+{
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, VALUE + 1, -(uint64_t)PERIOD);
+	write_msr(tape, CONTROL, 3);
+	user_run(tape, 0, PERIOD);
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	event(tape, EVENT_COUNTER_OVERFLOW, 1, 1, 0);
+	user_run(tape, PERIOD, SKID);
+	exec_log_event(cpu_of(tape)->exec_log, 2, USER_CODE + PERIOD + SKID);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, OVF_CTRL, 3);
+	write_msr(tape, VALUE, -(uint64_t)PERIOD);
+	write_msr(tape, VALUE + 1, -(uint64_t)PERIOD);
+	if (goes)
+		write_msr(tape, CONTROL, 3);
+	kernel_step(tape, 2);
+	user_run(tape, PERIOD + SKID, 1);
+	write_msr(tape, CONTROL, 0);
+	for (unsigned i = 0; goes && i < 2; i++) {
+		tape->id = SAMPLES + i;
+		put_sample(tape, USER_CODE + PERIOD + SKID, PID, true);
+	}
+}
+
+/*
+ * Two find no room, the next two lie at the same address and are in the log: those of the
+ * first counter and of the second are told apart.  SURPLUS: the log has one more.
+ */
+static void
+sample_of_two(struct tape *tape, bool surplus)
+{
+	start(tape, SAMPLES);
+	tape->id = SAMPLES + 1;
+	ask(tape, 0x100c0);
+	write_msr(tape, SELECT, ON);
+	write_msr(tape, SELECT + 1, ON);
+	overflow_of_two(tape, false);
+	overflow_of_two(tape, true);
+	overflow_of_two(tape, false);
+	if (surplus)
+		put_sample(tape, USER_CODE + PERIOD + SKID, PID, true);
+}
+
+static void
+a_sample_may_be_like_one_without_room(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	sample_of_two(&tape, true);
+	assert_finding(&tape, "no overflow was there");
+	sample_of_two(&tape, false);
+	event(&tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, 4);
+	verdict(&tape, &result);
+	if (result.finding_count != 0)
+		fail_msg("%s", result.findings[0].text);
+	for (unsigned i = 0; i < 2; i++) {
+		assert_int_equal(result.counters[i].matched, 1);
+		assert_int_equal(result.counters[i].no_room, 2);
+	}
+	verify_result_free(&result);
 }
 
 /*
@@ -659,14 +838,17 @@ a_sample_is_that_of_its_overflow(void **state)
 
 	(void)state;
 	assert_int_equal(profile_find("skylake")->uarch->pmi_skid_insns, SKID);
-	sample(&tape, NOTHING);
-	verdict(&tape, &result);
-	assert_true(result.match);
-	assert_int_equal(result.counters[0].overflows, 1);
-	assert_int_equal(result.counters[0].read, 1);
-	assert_int_equal(result.counters[0].matched, 1);
-	assert_int_equal(result.counter_overflows, 1);
-	verify_result_free(&result);
+	for (unsigned frozen = 0; frozen < 2; frozen++) {
+		sample(&tape, frozen ? FROZEN : NOTHING);
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_int_equal(result.counters[0].overflows, 1);
+		assert_int_equal(result.counters[0].read, 1);
+		assert_int_equal(result.counters[0].matched, 1);
+		assert_int_equal(result.counter_overflows, frozen ? 0u : 1u);
+		verify_result_free(&result);
+	}
 }
 
 static void
@@ -737,6 +919,8 @@ enum wrong_record {
 	RECORD_READ_WRONG,
 	RECORD_LOST,
 	RECORD_OF_ANOTHER_RESET,
+	RECORDS_UNTOLD, /* right: but the event is not counted again */
+	RECORD_UNTOLD_OF_ANOTHER,
 };
 
 static void
@@ -755,13 +939,18 @@ record(struct tape *tape, enum wrong_record wrong)
 {
 	const uint64_t id = ABI_RECORDS_PEBS;
 	bool lost = wrong == RECORD_LOST;
+	bool untold = wrong >= RECORDS_UNTOLD;
+	unsigned first = wrong == RECORD_OF_ANOTHER ||
+		wrong == RECORD_UNTOLD_OF_ANOTHER
+	    ? 5
+	    : 4;
 
 	start(tape, SAMPLES);
 	event(tape, EVENT_RECORDS, id, 0x1000, 16);
 	event(tape, EVENT_COUNTER, id, ABI_COUNTER_RESET, -UINT64_C(3));
 	write_msr(tape, PEBS_ENABLE, 1);
 	write_msr(tape, VALUE, -UINT64_C(4));
-	write_msr(tape, SELECT, ON & ~TZ_BIT(20));
+	write_msr(tape, SELECT, (untold ? UNCOMPARED : ON) & ~TZ_BIT(20));
 	write_msr(tape, CONTROL, 1);
 	user_run(tape, 0, 4);
 	event(tape, EVENT_COUNTER_OVERFLOW, 0, 0, 0);
@@ -773,8 +962,7 @@ record(struct tape *tape, enum wrong_record wrong)
 		    -UINT64_C(3) - (wrong == RECORD_OF_ANOTHER_RESET), 0);
 	if (wrong != RECORD_MISSING)
 		pebs_record(tape, lost ? EVENT_PEBS_LOST : EVENT_PEBS_RECORD,
-		    4 + (wrong == RECORD_OF_ANOTHER),
-		    1 + (wrong == RECORD_OF_OTHER_COUNTERS));
+		    first, 1 + (wrong == RECORD_OF_OTHER_COUNTERS));
 	user_run(tape, 5 + (wrong == RECORD_LATE), 3 - (wrong == RECORD_LATE));
 	if (!lost) {
 		event(tape, EVENT_COUNTER_OVERFLOW, 0, 0, 0);
@@ -788,9 +976,7 @@ record(struct tape *tape, enum wrong_record wrong)
 	event(tape, EVENT_RECORDS_READ, id, 0, 0);
 	if (!lost && wrong != RECORD_MISSING)
 		event(tape, EVENT_RECORD_READ,
-		    USER_CODE + 4 + (wrong == RECORD_READ_WRONG) +
-			(wrong == RECORD_OF_ANOTHER),
-		    0, 0);
+		    USER_CODE + first + (wrong == RECORD_READ_WRONG), 0, 0);
 	if (!lost && wrong != RECORD_UNREAD)
 		event(tape, EVENT_RECORD_READ, USER_CODE + 8, 0, 0);
 	if (wrong == RECORD_SURPLUS)
@@ -805,17 +991,20 @@ a_pebs_record_is_of_the_event_after_the_overflow(void **state)
 	struct tape tape;
 
 	(void)state;
-	record(&tape, RECORDS_RIGHT);
-	verdict(&tape, &result);
-	assert_true(result.match);
-	assert_int_equal(result.pebs_records, 2);
-	assert_int_equal(result.counter_overflows, 2);
-	assert_int_equal(result.record_count, 1);
-	assert_true(result.records[0].pebs);
-	assert_int_equal(result.records[0].stored, 2);
-	assert_int_equal(result.records[0].read, 2);
-	assert_int_equal(result.records[0].matched, 2);
-	verify_result_free(&result);
+	for (unsigned untold = 0; untold < 2; untold++) {
+		record(&tape, untold ? RECORDS_UNTOLD : RECORDS_RIGHT);
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_int_equal(result.pebs_records, 2);
+		assert_int_equal(result.counter_overflows, untold ? 0u : 2u);
+		assert_int_equal(result.record_count, 1);
+		assert_true(result.records[0].pebs);
+		assert_int_equal(result.records[0].stored, 2);
+		assert_int_equal(result.records[0].read, 2);
+		assert_int_equal(result.records[0].matched, 2);
+		verify_result_free(&result);
+	}
 	/* Its counter goes on from where it was. */
 	record(&tape, RECORD_LOST);
 	verdict(&tape, &result);
@@ -838,6 +1027,7 @@ what_is_wrong_with_a_pebs_record_is_found(void **state)
 		{ RECORD_LATE, "a PEBS record of" },
 		{ RECORD_OF_ANOTHER, "a PEBS record of 0x400005" },
 		{ RECORD_OF_OTHER_COUNTERS, "(counters 0x2); executed was" },
+		{ RECORD_UNTOLD_OF_ANOTHER, "a PEBS record of 0x400005" },
 		{ RECORD_SURPLUS, "where none is due" },
 		{ RECORD_UNREAD, "1 records are missing in a reading" },
 		{ RECORD_READ_WRONG, "record 0 of a reading of 2 is 0x400005" },
@@ -888,7 +1078,10 @@ main(void)
 		cmocka_unit_test(a_stop_may_discard_samples),
 		cmocka_unit_test(rounds_of_a_rep_are_skid),
 		cmocka_unit_test(an_nmi_that_waited_for_an_iret_is_not_early),
-		cmocka_unit_test(an_event_that_is_not_compared_has_its_nmi),
+		cmocka_unit_test(an_event_that_is_not_compared_has_its_sample),
+		cmocka_unit_test(an_event_that_is_not_compared_has_no_value),
+		cmocka_unit_test(an_interrupt_ends_a_halt),
+		cmocka_unit_test(a_sample_may_be_like_one_without_room),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),
 		cmocka_unit_test(what_is_wrong_with_a_sample_is_found),

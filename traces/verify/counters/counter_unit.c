@@ -45,18 +45,20 @@ is_of(const struct profile *profile, enum family family)
 	return false;
 }
 
-enum counted
-counted_cycles(const struct profile *profile)
+bool
+counted_is_told(const struct profile *profile, enum counted counted)
 {
-	return profile->cost ? COUNTED_UNKNOWN : COUNTED_CYCLE;
+	return counted != COUNTED_UNKNOWN && counted != COUNTED_REFERENCE &&
+	    (counted != COUNTED_CYCLE || !profile->cost);
 }
 
 const char *
-counted_reason(const struct profile *profile)
+counted_reason(enum counted counted)
 {
-	return profile->cost
-	    ? "the event has no rule, or is of the cost model's cycles"
-	    : "the event has no rule";
+	if (counted == COUNTED_CYCLE)
+		return "cycles of the cost model";
+	return counted == COUNTED_REFERENCE ? "reference cycles"
+					    : "the event has no rule";
 }
 
 enum counted
@@ -79,9 +81,7 @@ counted_of(const struct profile *profile, uint64_t select)
 		if (rows[i].select == (select & 0xff) &&
 		    rows[i].umask == (select >> 8 & 0xff) &&
 		    is_of(profile, rows[i].family))
-			return rows[i].counted == COUNTED_CYCLE
-			    ? counted_cycles(profile)
-			    : rows[i].counted;
+			return rows[i].counted;
 	return COUNTED_UNKNOWN;
 }
 
@@ -133,9 +133,8 @@ counter_unit_value_msr(uint32_t msr)
 static void
 decide(struct counter_unit *unit)
 {
-	const enum counted fixed[COUNTER_FIXED] = { COUNTED_ALL,
-		counted_cycles(unit->profile), COUNTED_UNKNOWN,
-		COUNTED_UNKNOWN };
+	const enum counted fixed[COUNTER_FIXED] = { COUNTED_ALL, COUNTED_CYCLE,
+		COUNTED_REFERENCE, COUNTED_UNKNOWN };
 
 	for (unsigned i = 0; i < COUNTER_GENERAL; i++) {
 		struct counter_state *counter = &unit->counter[i];
@@ -247,6 +246,7 @@ last_counts(const struct insn_piece *piece, enum counted counted)
 	case COUNTED_UNKNOWN:
 	case COUNTED_ALL:
 	case COUNTED_CYCLE:
+	case COUNTED_REFERENCE:
 	case COUNTED_INTERRUPT:
 		return false;
 	}
@@ -264,6 +264,8 @@ uint64_t
 counter_unit_events(const struct counter_unit *unit,
     const struct insn_piece *piece, enum counted counted, uint64_t *perhaps)
 {
+	if (!counted_is_told(unit->profile, counted))
+		return 0;
 	if (piece->kind == INSN_FLOW_EVENT)
 		return counted == COUNTED_INTERRUPT &&
 		    is_interrupt(unit, piece);
@@ -312,7 +314,8 @@ counter_unit_count(struct counter_unit *unit, const struct insn_piece *piece,
 		if (!counter->running ||
 		    !(piece->cpl == 0 ? counter->os : counter->user))
 			continue;
-		counter->unknown |= counter->counted == COUNTED_UNKNOWN;
+		counter->unknown |= !counted_is_told(
+		    unit->profile, counter->counted);
 		events[i] = counter_unit_events(
 		    unit, piece, counter->counted, &counter->unsure);
 		if (events[i] == 0)

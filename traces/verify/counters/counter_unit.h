@@ -18,9 +18,10 @@
 
 /* What a counter counts. */
 enum counted {
-	COUNTED_UNKNOWN, /* it has no row here: not compared */
-	COUNTED_ALL,     /* instructions */
-	COUNTED_CYCLE,   /* not halted */
+	COUNTED_UNKNOWN,   /* it has no row here: not compared */
+	COUNTED_ALL,       /* instructions */
+	COUNTED_CYCLE,     /* not halted */
+	COUNTED_REFERENCE, /* the same of the TSC: fixed counter 2; not told */
 	COUNTED_BRANCH,
 	COUNTED_CONDITIONAL,
 	COUNTED_CONDITIONAL_TAKEN,
@@ -54,10 +55,10 @@ struct counter_unit {
 	bool soft;    /* the last instruction is INT n */
 };
 
-/* What an event of core cycles is on PROFILE: with the cost model it is not compared. */
-enum counted counted_cycles(const struct profile *profile);
-/* Why an event of COUNTED_UNKNOWN is not compared on PROFILE. */
-const char *counted_reason(const struct profile *profile);
+/* The execution log tells what COUNTED counts on PROFILE: not the cost model's cycles. */
+bool counted_is_told(const struct profile *profile, enum counted counted);
+/* Why it does not. */
+const char *counted_reason(enum counted counted);
 /* What SELECT, a value of IA32_PERFEVTSELx, counts on PROFILE. */
 enum counted counted_of(const struct profile *profile, uint64_t select);
 
@@ -71,7 +72,10 @@ int counter_unit_value_msr(uint32_t msr);
 void counter_unit_write(
     struct counter_unit *unit, uint32_t msr, uint64_t value);
 
-/* Events of PIECE that COUNTED counts.  *PERHAPS is added to: as .unsure above. */
+/*
+ * Events of PIECE that COUNTED counts; 0 if they are not told.  *PERHAPS is added to: as
+ * .unsure above.
+ */
 uint64_t counter_unit_events(const struct counter_unit *unit,
     const struct insn_piece *piece, enum counted counted, uint64_t *perhaps);
 

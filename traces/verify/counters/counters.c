@@ -106,9 +106,8 @@ note_asked(struct counters *counters, uint64_t id, uint64_t select)
 		.result = result->counter_count };
 	row_of = &result->counters[result->counter_count++];
 	*row_of = (struct verify_counter){ .id = id,
-		.samples = owned->samples,
-		.unknown = owned->counted == COUNTED_UNKNOWN,
-		.reason = counted_reason(profile) };
+		.samples = owned->samples };
+	counters_note_kind(counters, owned);
 	snprintf(row_of->name, sizeof(row_of->name), "counter %" PRIx64, id);
 	snprintf(row_of->what, sizeof(row_of->what),
 	    "event %02x umask %02x in %s of ", (unsigned)(select & 0xff),
@@ -151,7 +150,7 @@ note_value(struct counters *counters, struct owned *owned, uint64_t value)
 	if (!owned->by_process && owned->cpu < BUNDLE_CPUS_MAX &&
 	    counters->cpu[owned->cpu].use[owned->number].read)
 		total = counters->cpu[owned->cpu].use[owned->number].read_total;
-	if (result->unknown)
+	if (result->unknown || result->reported)
 		return;
 	if (owned->by_process ? was_counted(owned, value) : value == total) {
 		result->equal++;
@@ -363,9 +362,14 @@ compare(struct counters *counters, const struct event *events, size_t count,
 		counters_finish_cpu(counters, cpu);
 	if (counters->no_memory)
 		return 0;
-	for (size_t i = 0; i < counters->owned_count; i++)
-		counters_result(counters, &counters->owned[i])->events =
-		    counters->owned[i].total;
+	for (size_t i = 0; i < counters->owned_count; i++) {
+		struct verify_counter *of = counters_result(
+		    counters, &counters->owned[i]);
+
+		of->events = counters->owned[i].total;
+		/* Perhaps it has counted nothing. */
+		of->unknown |= of->reported && of->overflows == 0;
+	}
 	if (counters->work->perf == NULL)
 		return counters_compare_log(counters);
 	perf_counters_compare(counters);

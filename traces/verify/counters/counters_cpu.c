@@ -9,11 +9,8 @@
 #define MSR_GLOBAL_CTRL 0x38fu /* IA32_PERF_GLOBAL_CTRL */
 #define MSR_OVF_CTRL    0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
 
-/* The first difference of a CPU is a finding; what follows from it is none. */
-static void differ(struct counters *counters, unsigned cpu, const char *fmt,
-    ...) __attribute__((format(printf, 3, 4)));
-static void
-differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
+void
+counters_differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
 	char text[VERIFY_TEXT_BYTES - 16];
@@ -28,26 +25,25 @@ differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
 	verify_add_finding(counters->work, "cpu%u: %s", cpu, text);
 }
 
-/* Counter I has a value that the execution log tells. */
-static bool
-is_compared(const struct counters_cpu *own, unsigned i)
+bool
+counters_is_compared(const struct counters_cpu *own, unsigned i)
 {
 	const struct counter_state *counter = &own->unit.counter[i];
 
 	return !own->unit.freezes && !counter->unknown && counter->unsure == 0;
 }
 
-static struct owned *
-owner_of(struct counters *counters, const struct counters_cpu *own, unsigned i)
+struct owned *
+counters_owner(
+    struct counters *counters, const struct counters_cpu *own, unsigned i)
 {
 	return own->use[i].owner == COUNTERS_NO_OWNER
 	    ? NULL
 	    : &counters->owned[own->use[i].owner];
 }
 
-/* A later one during the skid is dropped: the first has masked the LVT entry. */
-static void
-raise_pmi(struct counters_cpu *own, uint64_t insns)
+void
+counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
 	/* HLT or rounds of a REP were the skid; the execution log is read up to there first. */
 	if (own->nmi.unexplained && own->nmi.unexplained_at == insns) {
@@ -63,6 +59,26 @@ raise_pmi(struct counters_cpu *own, uint64_t insns)
 	own->nmi.due_at = insns + own->unit.profile->uarch->pmi_skid_insns;
 }
 
+/* Counter I of CPU has overflowed, when AT instructions had retired. */
+static void
+take_place(struct counters *counters, unsigned cpu, unsigned i, uint64_t at,
+    bool interrupts)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	const struct owned *owned = counters_owner(counters, own, i);
+
+	if ((own->unit.pebs >> i & 1) != 0)
+		return;
+	own->nmi.pending |= UINT32_C(1) << i;
+	own->use[i].overflowed_at = at;
+	own->use[i].overflowed_nmis = own->nmi.count;
+	if (owned != NULL)
+		own->use[i].overflowed_total = owned->total -
+		    own->unit.counter[i].value;
+	if (interrupts)
+		counters_raise_pmi(own, at);
+}
+
 static void
 add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 {
@@ -74,17 +90,7 @@ add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 		return;
 	}
 	own->overflows[own->overflow_count++] = (struct overflow){ i, at };
-	if ((own->unit.pebs >> i & 1) != 0)
-		return;
-	own->nmi.pending |= UINT32_C(1) << i;
-	own->use[i].overflowed_at = at;
-	own->use[i].overflowed_nmis = own->nmi.count;
-	if (owner_of(counters, own, i) != NULL)
-		own->use[i].overflowed_total =
-		    owner_of(counters, own, i)->total -
-		    own->unit.counter[i].value;
-	if (own->unit.counter[i].interrupts)
-		raise_pmi(own, at);
+	take_place(counters, cpu, i, at, own->unit.counter[i].interrupts);
 }
 
 /* Events of a process in ring 3 on a CPU whose counter is not on. */
@@ -96,7 +102,7 @@ miss(struct counters *counters, struct counters_cpu *own,
 	    ? NULL
 	    : &counters->threads.threads[own->thread];
 	bool on = own->unit.counter[owned->number].running &&
-	    owner_of(counters, own, owned->number) == owned;
+	    counters_owner(counters, own, owned->number) == owned;
 	uint64_t perhaps = 0, events;
 
 	if (!owned->by_process || owned->samples || !owned->started ||
@@ -179,7 +185,7 @@ count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 	    &own->unit, piece, events, at, &due);
 
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-		struct owned *owned = owner_of(counters, own, i);
+		struct owned *owned = counters_owner(counters, own, i);
 
 		own->use[i].events += events[i];
 		if (owned != NULL && !owned->by_process)
@@ -194,7 +200,8 @@ count(struct counters *counters, unsigned cpu, const struct insn_piece *piece)
 			    (first == COUNTER_COUNT || at[i] < at[first]))
 				first = i;
 		overflows &= ~(UINT32_C(1) << first);
-		add_overflow(counters, cpu, first, at[first]);
+		if (counters_is_compared(own, first))
+			add_overflow(counters, cpu, first, at[first]);
 	}
 	if (due != 0)
 		add_sample(counters, own, piece, due);
@@ -209,7 +216,7 @@ judge_unexplained(struct counters *counters, unsigned cpu, uint64_t retired)
 	if (!nmi->unexplained || retired <= nmi->unexplained_at)
 		return;
 	nmi->unexplained = false;
-	differ(counters, cpu,
+	counters_differ(counters, cpu,
 	    "an NMI at instruction %" PRIu64 " without an overflow",
 	    nmi->unexplained_at);
 }
@@ -240,7 +247,7 @@ judge_nmi(
 	own->nmi.early = piece->before < due && !rep &&
 	    !(own->nmi.held && piece->before == own->nmi.unblocked);
 	if (piece->before > due)
-		differ(counters, cpu,
+		counters_differ(counters, cpu,
 		    "the NMI of an overflow came after %" PRIu64
 		    " instructions, not after %" PRIu64,
 		    piece->before, due);
@@ -274,7 +281,7 @@ leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
 	own->nmi.after_early = own->nmi.early;
 	own->nmi.early = false;
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-		struct owned *owned = owner_of(counters, own, i);
+		struct owned *owned = counters_owner(counters, own, i);
 		uint32_t bit = UINT32_C(1) << i;
 
 		if ((own->nmi.sampled & bit) != 0 &&
@@ -308,6 +315,8 @@ take_event(
 	count(counters, cpu, piece);
 	if (piece->vector == 2)
 		take_nmi(counters, cpu, piece);
+	else
+		own->halted_at = 0; /* it has ended the HLT */
 	if (piece->cpl != 3 || counters->work->perf != NULL)
 		return;
 	if (piece->vector == 2)
@@ -324,7 +333,7 @@ take_insns(
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	if (own->nmi.after_early && piece->last != CODE_REP)
-		differ(counters, cpu,
+		counters_differ(counters, cpu,
 		    "an NMI came before the skid of its overflow was over, at "
 		    "instruction %" PRIu64,
 		    piece->before);
@@ -398,7 +407,7 @@ sample(struct counters *counters, struct counters_cpu *own, unsigned i)
 static void
 pass_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
-	const struct owned *owned = owner_of(counters, own, i);
+	const struct owned *owned = counters_owner(counters, own, i);
 
 	counters_result(counters, owned)->off++;
 	if (own->use[i].overflowed_nmis != own->nmi.count ||
@@ -421,7 +430,7 @@ has_status(const struct counters_cpu *own)
 static void
 take_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
-	const struct owned *owned = owner_of(counters, own, i);
+	const struct owned *owned = counters_owner(counters, own, i);
 	uint32_t bit = UINT32_C(1) << i;
 
 	if ((own->nmi.pending & bit) == 0)
@@ -490,7 +499,7 @@ counters_note_write(
 static void
 end_slice(struct counters *counters, struct counters_cpu *own, unsigned i)
 {
-	struct owned *owned = owner_of(counters, own, i);
+	struct owned *owned = counters_owner(counters, own, i);
 
 	if (own->unit.counter[i].running) {
 		owned->read = true;
@@ -520,18 +529,18 @@ counters_note_read(
 	if (number < 0)
 		return;
 	counter = &own->unit.counter[number];
-	owned = owner_of(counters, own, (unsigned)number);
+	owned = counters_owner(counters, own, (unsigned)number);
 	if (owned != NULL && owned->by_process)
 		end_slice(counters, own, (unsigned)number);
 	else if (owned != NULL) {
 		own->use[number].read = true;
 		own->use[number].read_total = owned->total;
 	}
-	if (!is_compared(own, (unsigned)number))
+	if (!counters_is_compared(own, (unsigned)number))
 		return;
 	counters->work->result->counter_registers++;
 	if (value != counter->value)
-		differ(counters, cpu,
+		counters_differ(counters, cpu,
 		    "counter %d was read as 0x%" PRIx64 " after %" PRIu64
 		    " instructions, executed was 0x%" PRIx64,
 		    number, value, own->flow.retired, counter->value);
@@ -548,15 +557,15 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 
 	if (own->differs || number >= COUNTER_COUNT)
 		return;
-	if (!is_compared(own, number)) {
-		/* Its NMI follows; only the CPU can say of what. */
-		if (event->b != 0)
-			raise_pmi(own, event->insns);
+	/* When one overflows whose value the log does not tell, only the CPU can say. */
+	if (!counters_is_compared(own, number)) {
+		take_place(
+		    counters, event->cpu, number, event->insns, event->b != 0);
 		return;
 	}
 	if (own->overflow_count == 0 || first->counter != number ||
 	    first->insns != event->insns) {
-		differ(counters, event->cpu,
+		counters_differ(counters, event->cpu,
 		    "counter %u overflowed after %" PRIu64
 		    " instructions, which it must not",
 		    number, event->insns);
@@ -567,100 +576,6 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 	    --own->overflow_count * sizeof(*own->overflows));
 }
 
-/* Counters as IA32_PEBS_ENABLE has them. */
-static uint64_t
-pebs_bits(uint32_t counters)
-{
-	uint64_t general = counters & ((UINT32_C(1) << COUNTER_GENERAL) - 1);
-
-	return general | (uint64_t)(counters >> COUNTER_GENERAL) << 32;
-}
-
-/* SAMPLE was stored: perf makes a sample of it for each of its counters. */
-static void
-add_dues(struct counters *counters, struct counters_cpu *own,
-    const struct pebs_sample *sample)
-{
-	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-		const struct owned *owned = owner_of(counters, own, i);
-
-		if ((sample->counters >> i & 1) == 0 || owned == NULL ||
-		    counters->work->perf == NULL)
-			continue;
-		if (!GROW(own->dues, own->due_room, own->due_count + 1)) {
-			counters->no_memory = true;
-			return;
-		}
-		own->dues[own->due_count++] = (struct due){
-			.owner = own->use[i].owner,
-			.overflow = sample->insns,
-			.rip = sample->ip,
-			.user = true,
-		};
-		counters_result(counters, owned)->overflows++;
-	}
-}
-
-void
-counters_note_reset(struct counters *counters, const struct event *event)
-{
-	struct counters_cpu *own = &counters->cpu[event->cpu];
-	unsigned number = event->a < 32
-	    ? (unsigned)event->a
-	    : COUNTER_GENERAL + (unsigned)event->a - 32;
-
-	if (number >= COUNTER_COUNT)
-		return;
-	if (number == 0 && own->has_reset && own->told_reset != event->b)
-		differ(counters, event->cpu,
-		    "counter 0 starts again from 0x%" PRIx64
-		    ", the guest says 0x%" PRIx64,
-		    event->b, own->told_reset);
-	own->unit.reset[number] = event->b;
-}
-
-void
-counters_note_sample(struct counters *counters, const struct event *event)
-{
-	struct counters_cpu *own = &counters->cpu[event->cpu];
-	const struct pebs_sample *first = own->samples;
-	char was[VERIFY_NAME_BYTES], is[VERIFY_NAME_BYTES];
-
-	if (own->differs)
-		return;
-	counters_name(counters, event->a, is);
-	if (own->sample_count == 0) {
-		differ(counters, event->cpu,
-		    "a PEBS record of %s after %" PRIu64
-		    " instructions, where none is due",
-		    is, event->insns);
-		return;
-	}
-	counters_name(counters, first->ip, was);
-	if (first->insns != event->insns || first->ip != event->a ||
-	    pebs_bits(first->counters) != event->b) {
-		differ(counters, event->cpu,
-		    "a PEBS record of %s after %" PRIu64
-		    " instructions (counters 0x%" PRIx64
-		    "); executed was %s, after %" PRIu64 " (counters 0x%" PRIx64
-		    ")",
-		    is, event->insns, event->b, was, first->insns,
-		    pebs_bits(first->counters));
-		return;
-	}
-	if (event->kind == EVENT_PEBS_RECORD) {
-		add_dues(counters, own, first);
-		counter_unit_sampled(&own->unit, first->counters);
-		counters->work->result->pebs_records++;
-		for (unsigned i = 0; i < COUNTER_COUNT; i++)
-			if ((first->counters >> i & 1) != 0 &&
-			    own->unit.counter[i].interrupts)
-				raise_pmi(own, event->insns);
-	}
-	memmove(own->samples, own->samples + 1,
-	    --own->sample_count * sizeof(*own->samples));
-}
-
 void
 counters_note_pmi(struct counters *counters, const struct event *event)
 {
@@ -668,7 +583,7 @@ counters_note_pmi(struct counters *counters, const struct event *event)
 						     : event->a != 0;
 
 	if (!dropped)
-		raise_pmi(&counters->cpu[event->cpu], event->insns);
+		counters_raise_pmi(&counters->cpu[event->cpu], event->insns);
 }
 
 void
@@ -679,12 +594,12 @@ counters_finish_cpu(struct counters *counters, unsigned cpu)
 	counters_advance(counters, cpu, UINT64_MAX);
 	judge_unexplained(counters, cpu, UINT64_MAX);
 	if (own->sample_count != 0)
-		differ(counters, cpu,
+		counters_differ(counters, cpu,
 		    "a PEBS record must have been made after %" PRIu64
 		    " instructions",
 		    own->samples[0].insns);
 	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
-		const struct owned *owned = owner_of(counters, own, i);
+		const struct owned *owned = counters_owner(counters, own, i);
 
 		if ((own->nmi.pending >> i & 1) == 0 || owned == NULL ||
 		    !owned->samples)
@@ -693,7 +608,7 @@ counters_finish_cpu(struct counters *counters, unsigned cpu)
 		pass_overflow(counters, own, i);
 	}
 	if (own->overflow_count != 0)
-		differ(counters, cpu,
+		counters_differ(counters, cpu,
 		    "counter %u must have overflowed after %" PRIu64
 		    " instructions",
 		    own->overflows[0].counter, own->overflows[0].insns);

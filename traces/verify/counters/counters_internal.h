@@ -22,7 +22,8 @@ struct due {
 	uint64_t pid;      /* COUNTERS_NO_PID: not in the execution log */
 	bool user;
 	bool no_room; /* the counter did not go on: it may have found no room */
-	bool read;
+	bool read;    /* it is in the log */
+	bool may_be_lost; /* it is not, where the log says that entries are lost */
 	uint64_t total;          /* events of the owner at the overflow */
 	struct call_chain chain; /* of ring 3; .count 0: not known */
 };
@@ -43,7 +44,8 @@ struct owned {
 	unsigned number; /* of the CPU's counter */
 	unsigned cpu;    /* .by_process is false */
 	bool by_process, samples, descendants, started, user, os;
-	uint64_t starts; /* how often it was started */
+	uint64_t starts;   /* how often it was started */
+	uint64_t read_run; /* .starts of a sample of the CPU that is in the log */
 	enum counted counted;
 	size_t target_count, target_room;
 	uint64_t *targets; /* pids */
@@ -154,6 +156,9 @@ struct counters {
 struct verify_counter *counters_result(
     const struct counters *counters, const struct owned *owned);
 
+/* What the log tells of OWNED's event, in its result. */
+void counters_note_kind(struct counters *counters, const struct owned *owned);
+
 /* The first difference of a counter is a finding; others are counted. */
 void counters_tell(struct counters *counters, const struct owned *owned,
     const char *fmt, ...) __attribute__((format(printf, 3, 4)));
@@ -178,14 +183,26 @@ void counters_note_read(
     struct counters *counters, unsigned cpu, uint32_t msr, uint64_t value);
 void counters_note_overflow(
     struct counters *counters, const struct event *event);
-/* It reports that it has stored a PEBS record, or could not. */
-void counters_note_sample(struct counters *counters, const struct event *event);
-/* It has read a counter's reset value for the record that comes next. */
-void counters_note_reset(struct counters *counters, const struct event *event);
 /* Another source than a counter raises the PMI. */
 void counters_note_pmi(struct counters *counters, const struct event *event);
 /* The run has ended. */
 void counters_finish_cpu(struct counters *counters, unsigned cpu);
+
+/* The first difference of a CPU is a finding; what follows from it is none. */
+void counters_differ(struct counters *counters, unsigned cpu, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+/* Counter I has a value that the execution log tells. */
+bool counters_is_compared(const struct counters_cpu *own, unsigned i);
+/* The owner of counter I; NULL: it has none. */
+struct owned *counters_owner(
+    struct counters *counters, const struct counters_cpu *own, unsigned i);
+/* A later one during the skid is dropped: the first has masked the LVT entry. */
+void counters_raise_pmi(struct counters_cpu *own, uint64_t insns);
+
+/* counters_pebs.c: a CPU reports that it has stored a PEBS record, or could not. */
+void counters_note_sample(struct counters *counters, const struct event *event);
+/* It has read a counter's reset value for the record that comes next. */
+void counters_note_reset(struct counters *counters, const struct event *event);
 
 /*
  * perf_counters.c: the events of the perf.data are the owners.  TOLD: the recording begins

@@ -69,3 +69,15 @@ counters_owned(struct counters *counters, uint64_t id)
 			return &counters->owned[i];
 	return NULL;
 }
+
+void
+counters_note_kind(struct counters *counters, const struct owned *owned)
+{
+	struct verify_counter *result = counters_result(counters, owned);
+	bool told = counted_is_told(
+	    counters->cpu[0].unit.profile, owned->counted);
+
+	result->reported = !told && owned->samples;
+	result->unknown = !told && !owned->samples;
+	result->reason = counted_reason(owned->counted);
+}

@@ -36,11 +36,13 @@ counted_event(const struct profile *profile, const struct perf_attr *attr)
 	/* On a hybrid machine the upper half is the type of the PMU. */
 	switch ((uint32_t)attr->config) {
 	case PERF_HW_CYCLES:
-		return counted_cycles(profile);
+		return COUNTED_CYCLE;
 	case PERF_HW_INSTRUCTIONS:
 		return COUNTED_ALL;
 	case PERF_HW_BRANCHES:
 		return COUNTED_BRANCH;
+	case PERF_HW_REFERENCE:
+		return COUNTED_REFERENCE;
 	default:
 		return COUNTED_UNKNOWN;
 	}
@@ -119,9 +121,10 @@ add_event(struct counters *counters, const struct perf_attr *attr)
 		.id = counters->owned_count, .samples = owned->samples
 	};
 	describe(counters_result(counters, owned), attr);
+	counters_note_kind(counters, owned);
+	/* Which counter has it cannot be told. */
 	if (owned->counted == COUNTED_UNKNOWN)
-		refuse(counters, owned,
-		    counted_reason(counters->cpu[0].unit.profile));
+		refuse(counters, owned, counted_reason(owned->counted));
 	for (size_t i = 0; i + 1 < counters->owned_count; i++)
 		if (is_same(&counters->owned[i], owned)) {
 			refuse(counters, owned, "another event is the same");
@@ -208,6 +211,7 @@ has_period(const struct counters *counters, const struct owned *owned)
 	uint64_t skid = counters->cpu[0].unit.profile->uarch->pmi_skid_insns;
 
 	if (owned->period <= 2 * (skid + 2) || owned->precise || owned->os ||
+	    counters_result(counters, owned)->reported ||
 	    counters->work->bundle->info.cpu_count != 1)
 		return false;
 	for (size_t i = 0; i < file->record_count; i++)

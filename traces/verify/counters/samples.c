@@ -96,41 +96,29 @@ compare_chain(struct counters *counters, const struct owned *owned,
 	    entry->pc[0], read, was);
 }
 
-/* Between A and B their counter was neither stopped nor released. */
-static bool
-is_same_run(const struct due *a, const struct due *b)
+/*
+ * The due of CPU that ENTRY is.  One that may have found no room is only if nothing else
+ * explains ENTRY: a stop that an NMI in ring 0 interrupted lets a counter stand still, too.
+ */
+static size_t
+find_due(const struct reading *reading, unsigned cpu,
+    const struct pmclog_entry *entry)
 {
-	return a->owner == b->owner && a->starts == b->starts;
-}
+	const struct counters *counters = reading->counters;
+	const struct counters_cpu *own = &counters->cpu[cpu];
+	size_t perhaps = own->due_count;
 
-/* What a CPU's ring still has when its counter is stopped is discarded by the driver. */
-static void
-discard(struct counters *counters, const struct due *due)
-{
-	counters_result(counters, &counters->owned[due->owner])->discarded++;
-}
+	for (size_t at = reading->next[cpu]; at < own->due_count; at++) {
+		const struct due *due = &own->dues[at];
+		bool is = is_sample(counters, due, entry);
 
-/* A due that the log passes over. */
-static void
-pass(struct reading *reading, unsigned cpu, struct due *due)
-{
-	struct counters *counters = reading->counters;
-	const struct owned *owned = due->owner == COUNTERS_NO_OWNER
-	    ? NULL
-	    : &counters->owned[due->owner];
-
-	if (owned == NULL)
-		return;
-	if (due->no_room)
-		counters_result(counters, owned)->no_room++;
-	else if (reading->drops != reading->seen[cpu])
-		counters_result(counters, owned)->lost++;
-	else
-		counters_tell(counters, owned,
-		    "the sample at 0x%" PRIx64
-		    " of cpu%u, of the overflow at instruction %" PRIu64
-		    ", is not in the log",
-		    due->rip, cpu, due->overflow);
+		if (due->no_room) {
+			if (is && !due->user && perhaps == own->due_count)
+				perhaps = at;
+		} else if (is || perhaps != own->due_count)
+			return is ? at : perhaps;
+	}
+	return perhaps;
 }
 
 static void
@@ -153,9 +141,7 @@ take_sample(struct reading *reading, const struct pmclog_entry *entry)
 	counters_result(counters, owned)->read++;
 	if (reading->wrong[cpu])
 		return;
-	for (at = reading->next[cpu]; at < own->due_count; at++)
-		if (is_sample(counters, &own->dues[at], entry))
-			break;
+	at = find_due(reading, cpu, entry);
 	if (at == own->due_count) {
 		reading->wrong[cpu] = true;
 		counters_name(counters, entry->pc[0], text);
@@ -165,14 +151,8 @@ take_sample(struct reading *reading, const struct pmclog_entry *entry)
 		    reading->samples, cpu, text);
 		return;
 	}
-	for (size_t i = reading->next[cpu]; i < at; i++) {
-		struct due *due = &own->dues[i];
-
-		if (is_same_run(due, &own->dues[at]))
-			pass(reading, cpu, due);
-		else if (due->owner != COUNTERS_NO_OWNER)
-			discard(counters, due);
-	}
+	for (size_t i = reading->next[cpu]; i < at; i++)
+		own->dues[i].may_be_lost = reading->drops != reading->seen[cpu];
 	reading->next[cpu] = at + 1;
 	reading->seen[cpu] = reading->drops;
 	own->dues[at].read = true;
@@ -299,27 +279,59 @@ take_entry(struct reading *reading, const struct pmclog_entry *entry)
 	}
 }
 
-/* After the last sample. */
+/* DUE of CPU is not in the log; LATER: others of the same run of its counter are. */
+static void
+judge_missing(
+    struct counters *counters, unsigned cpu, const struct due *due, bool later)
+{
+	struct owned *owned = &counters->owned[due->owner];
+	struct verify_counter *result = counters_result(counters, owned);
+	bool runs = owned->started && owned->starts == due->starts;
+
+	if (due->no_room)
+		result->no_room++;
+	else if (!later && !runs)
+		/* The driver discards what its ring still has after the stop. */
+		result->discarded++;
+	else if (due->may_be_lost)
+		result->lost++;
+	else
+		counters_tell(counters, owned,
+		    "the sample at 0x%" PRIx64
+		    " of cpu%u, of the overflow at instruction %" PRIu64
+		    ", is not in the log",
+		    due->rip, cpu, due->overflow);
+}
+
+/* The log has been read: what is missing of CPU's samples? */
 static void
 finish(struct reading *reading, unsigned cpu)
 {
 	struct counters *counters = reading->counters;
 	struct counters_cpu *own = &counters->cpu[cpu];
+	size_t end = reading->next[cpu];
 
 	if (reading->wrong[cpu])
 		return;
-	for (size_t i = reading->next[cpu]; i < own->due_count; i++) {
-		struct due *due = &own->dues[i];
-		const struct owned *owned;
+	for (size_t i = 0; i < counters->owned_count; i++)
+		counters->owned[i].read_run = UINT64_MAX;
+	/* Who does not ask for what found no room has not read the log to its end. */
+	if (counters->told_no_room)
+		end = own->due_count;
+	for (size_t i = reading->next[cpu]; i < end; i++)
+		own->dues[i].may_be_lost = reading->drops != reading->seen[cpu];
+	for (size_t i = end; i-- > 0;) {
+		const struct due *due = &own->dues[i];
+		struct owned *owned;
 
 		if (due->owner == COUNTERS_NO_OWNER)
 			continue;
 		owned = &counters->owned[due->owner];
-		if (due->no_room || owned->started ||
-		    reading->drops != reading->seen[cpu])
-			pass(reading, cpu, due);
+		if (due->read)
+			owned->read_run = due->starts;
 		else
-			discard(counters, due);
+			judge_missing(
+			    counters, cpu, due, owned->read_run == due->starts);
 	}
 }
 
@@ -363,9 +375,7 @@ counters_compare_log(struct counters *counters)
 	if (more < 0)
 		return tz_error(counters->work->err, TZ_EFORMAT,
 		    "pmclog0: byte %zu: no entry", at);
-	/* Who does not ask for what found no room has not read the log to its end. */
-	for (unsigned cpu = 0; counters->told_no_room &&
-	     cpu < counters->work->bundle->info.cpu_count;
+	for (unsigned cpu = 0; cpu < counters->work->bundle->info.cpu_count;
 	     cpu++)
 		finish(&reading, cpu);
 	judge_no_room(&reading);
