@@ -433,7 +433,7 @@ cpu_set_limit(struct cpu *cpu, uint64_t insns, uint64_t cycles)
 void
 cpu_pass_time(struct cpu *cpu, uint64_t cycles)
 {
-	bool logged = cpu->exec_log != NULL && pt_unit_fast(cpu->unit)->timed;
+	bool logged = cpu_logs_time(cpu);
 
 	/* With the cost model, the log does not say by itself when it began. */
 	if (logged && !is_plain(cpu))

@@ -14,7 +14,7 @@ log_begin(struct cpu *cpu)
 	if (exec_log_allows_gaps(cpu->exec_log))
 		exec_log_retired(cpu->exec_log, cpu_count_insns(cpu));
 	exec_log_context(cpu->exec_log, cpu->mode.cpl, cpu->space.cr3);
-	if (pt_unit_fast(cpu->unit)->timed)
+	if (cpu_logs_time(cpu))
 		exec_log_time(cpu->exec_log, cpu_cycles(cpu));
 }
 

@@ -120,6 +120,15 @@ cpu_sees_branches(const struct cpu *cpu)
 	return cpu->counters.branches || cpu->debug_store.branches;
 }
 
+/* True if the log has each time that passes: for packets, with the cost model for counters. */
+static inline bool
+cpu_logs_time(const struct cpu *cpu)
+{
+	return cpu->exec_log != NULL &&
+	    (pt_unit_fast(cpu->unit)->timed ||
+		(cpu->config.profile->cost && cpu->pmu.wanted != 0));
+}
+
 static inline void
 cpu_choose_route(struct cpu *cpu)
 {

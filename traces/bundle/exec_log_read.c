@@ -449,6 +449,7 @@ read_time(struct exec_log_reader *reader, const uint32_t *words)
 	log->times[log->time_count++] = (struct exec_log_file_time){
 		.insns = log->insns,
 		.cycles = read_address(words),
+		.step = log->steps.count,
 	};
 }
 

@@ -61,6 +61,7 @@ struct exec_log_file {
 	struct exec_log_file_time {
 		uint64_t insns;  /* retired before it */
 		uint64_t cycles; /* core clock at that point */
+		size_t step;     /* of .steps, before which it is */
 	} * times;               /* in order */
 	size_t time_count;
 	uint64_t *softs; /* instructions retired after each INT n, INT3 or INTO */

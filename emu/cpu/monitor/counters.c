@@ -153,8 +153,10 @@ cpu_counters_ring(struct cpu *cpu)
 
 	if (cpu->counters.user == user)
 		return;
-	if (cpu->pmu.wanted != 0)
+	if (cpu->pmu.wanted != 0) {
 		cpu_counters_sync(cpu);
+		cpu_log_time(cpu);
+	}
 	cpu->counters.insns = cpu_count_insns(cpu);
 	cpu->counters.cycles = cpu_awake_cycles(cpu);
 	cpu->counters.user = user;

@@ -611,6 +611,146 @@ an_interrupt_ends_a_halt(void **state)
 	}
 }
 
+/* The core clock is at CYCLES. */
+static void
+clock_at(struct tape *tape, uint64_t cycles)
+{
+	cpu_of(tape)->cycles = cycles;
+	exec_log_time(cpu_of(tape)->exec_log, cycles);
+}
+
+static void
+start_clock(struct tape *tape, uint64_t select, uint64_t value)
+{
+	start(tape, COUNTS);
+	tape->fixture.cost = true;
+	tell(tape, ABI_COUNTER_STOPS, 0);
+	ask(tape, select);
+	write_msr(tape, VALUE, value);
+	write_msr(tape, SELECT, select | TZ_BIT(22));
+	clock_at(tape, 100);
+	write_msr(tape, CONTROL, 1);
+}
+
+/* What is wrong with the times of a run with the cost model. */
+enum wrong_clock { CLOCK_RIGHT, NO_RING_TIME, NO_HALT_TIME };
+
+/* 60 cycles in ring 3, of which 10 are an interrupt's delivery. */
+static void
+clock_user(struct tape *tape, enum wrong_clock wrong)
+{
+	if (wrong != NO_RING_TIME)
+		clock_at(tape, 130);
+	user_run(tape, 0, 12);
+	clock_at(tape, 180);
+	clock_at(tape, 190);
+	exec_log_event(cpu_of(tape)->exec_log, 0x20, USER_CODE + 12);
+	clock_at(tape, 190);
+	kernel_step(tape, 0);
+}
+
+/* 70 cycles in ring 0, while not halted: HLT takes 10, the delivery 40. */
+static void
+clock_halted(struct tape *tape, enum wrong_clock wrong)
+{
+	kernel_step(tape, 4);
+	if (wrong != NO_HALT_TIME) {
+		clock_at(tape, 110);
+		clock_at(tape, 500);
+		clock_at(tape, 500);
+		clock_at(tape, 540);
+	}
+	exec_log_event(cpu_of(tape)->exec_log, 0x20, KERNEL_CODE + 5);
+	kernel_step(tape, 0);
+	clock_at(tape, 560);
+}
+
+/* The log has the core clock where the ring changes, and where the CPU sleeps. */
+static void
+cycles_are_those_of_the_clock(void **state)
+{
+	static const struct {
+		bool halted;
+		enum wrong_clock wrong;
+		uint64_t value;
+		const char *finding;
+	} rows[] = {
+		{ false, CLOCK_RIGHT, 60, NULL },
+		{ false, CLOCK_RIGHT, 61, "executed was 0x3c" },
+		{ true, CLOCK_RIGHT, 70, NULL },
+		{ true, CLOCK_RIGHT, 71, "executed was 0x46" },
+		/* Then nobody knows. */
+		{ false, NO_RING_TIME, 61, NULL },
+		{ true, NO_HALT_TIME, 71, NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start_clock(&tape, rows[i].halted ? 0x2003c : 0x1003c, 0);
+		(rows[i].halted ? clock_halted : clock_user)(
+		    &tape, rows[i].wrong);
+		write_msr(&tape, CONTROL, 0);
+		read_msr(&tape, VALUE, rows[i].value);
+		tell(&tape, ABI_COUNTER_READ, rows[i].value);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%zu: %s", i, result.findings[0].text);
+		assert_int_equal(
+		    result.counters[1].unknown, rows[i].wrong != CLOCK_RIGHT);
+		verify_result_free(&result);
+	}
+}
+
+/* The counter overflows with cycle 170, within a block: the CPU says it AT another one. */
+static void
+an_overflow_is_in_its_cycle(void **state)
+{
+	static const struct {
+		uint64_t at;
+		const char *finding;
+	} rows[] = {
+		{ 170, NULL },
+		{ 169, "counter 0 overflowed in cycle 169" },
+		{ 0, "counter 0 must have overflowed" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct verify_result result;
+		struct tape tape;
+
+		start_clock(&tape, 0x1003c, -UINT64_C(40));
+		clock_at(&tape, 130);
+		user_run(&tape, 0, 12);
+		if (rows[i].at != 0) {
+			cpu_of(&tape)->cycles = rows[i].at;
+			event(&tape, EVENT_COUNTER_OVERFLOW, 0, 0, 0);
+		}
+		user_run(&tape, 12, 1);
+		clock_at(&tape, 190);
+		exec_log_event(cpu_of(&tape)->exec_log, 0x20, USER_CODE + 13);
+		clock_at(&tape, 190);
+		write_msr(&tape, CONTROL, 0);
+		read_msr(&tape, VALUE, 20);
+		if (rows[i].finding != NULL) {
+			assert_finding(&tape, rows[i].finding);
+			continue;
+		}
+		verdict(&tape, &result);
+		if (result.finding_count != 0)
+			fail_msg("%s", result.findings[0].text);
+		assert_int_equal(result.counter_overflows, 1);
+		verify_result_free(&result);
+	}
+}
+
 /*
  * A PMI of PEBS, if RAISED, comes in the handler of an NMI, whose IRET is the instruction of a
  * counter's overflow.  The NMI after that IRET is of the first.
@@ -1081,6 +1221,8 @@ main(void)
 		cmocka_unit_test(an_event_that_is_not_compared_has_its_sample),
 		cmocka_unit_test(an_event_that_is_not_compared_has_no_value),
 		cmocka_unit_test(an_interrupt_ends_a_halt),
+		cmocka_unit_test(cycles_are_those_of_the_clock),
+		cmocka_unit_test(an_overflow_is_in_its_cycle),
 		cmocka_unit_test(a_sample_may_be_like_one_without_room),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),
 		cmocka_unit_test(losses_are_counted),

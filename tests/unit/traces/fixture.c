@@ -41,7 +41,7 @@ fixture_start(struct fixture *fixture)
 void
 fixture_finish(struct fixture *fixture)
 {
-	struct bundle_info info = { .code = 0 };
+	struct bundle_info info = { .cost = fixture->cost };
 	struct tz_error err;
 
 	strcpy(info.driver, "test");
@@ -201,6 +201,7 @@ fixture_event(struct fixture *fixture, enum event_kind kind, uint64_t a,
 		.kind = (uint16_t)kind,
 		.cpu = (uint16_t)fixture->at,
 		.insns = fixture_cpu(fixture)->insns,
+		.cycles = fixture_cpu(fixture)->cycles,
 		.a = a,
 		.b = b,
 		.c = c,

@@ -50,6 +50,7 @@ struct fixture_cpu {
 	uint64_t output;  /* of them: told by EVENT_OUTPUT */
 	uint64_t off;     /* .output when TraceEn fell last */
 	uint64_t insns;   /* as the machine counts */
+	uint64_t cycles;  /* of the events that come */
 	uint8_t *bytes;   /* FIXTURE_BYTES */
 	uint8_t *ring;    /* FIXTURE_RING_BYTES of guest memory */
 };
@@ -61,6 +62,7 @@ struct fixture {
 	unsigned at;       /* the CPU that the functions below deviation for */
 	uint64_t flip_at;  /* the unit's byte that is put out damaged ... */
 	uint8_t flip_mask; /* ... in these bits */
+	bool cost;         /* with the cost model */
 };
 
 void fixture_start(struct fixture *fixture);

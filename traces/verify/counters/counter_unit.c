@@ -46,17 +46,16 @@ is_of(const struct profile *profile, enum family family)
 }
 
 bool
-counted_is_told(const struct profile *profile, enum counted counted)
+counted_is_told(enum counted counted)
 {
-	return counted != COUNTED_UNKNOWN && counted != COUNTED_REFERENCE &&
-	    (counted != COUNTED_CYCLE || !profile->cost);
+	return counted != COUNTED_UNKNOWN && counted != COUNTED_REFERENCE;
 }
 
 const char *
 counted_reason(enum counted counted)
 {
 	if (counted == COUNTED_CYCLE)
-		return "cycles of the cost model";
+		return "the execution log lacks times of its cycles";
 	return counted == COUNTED_REFERENCE ? "reference cycles"
 					    : "the event has no rule";
 }
@@ -189,6 +188,7 @@ counter_unit_write(struct counter_unit *unit, uint32_t msr, uint64_t value)
 			value = (uint64_t)(int64_t)(int32_t)(uint32_t)value;
 		unit->counter[i].value = value & value_mask(unit, (unsigned)i);
 		unit->counter[i].unsure = 0;
+		unit->counter[i].wraps = 0;
 		unit->counter[i].unknown = false;
 	} else if (msr - MSR_SELECT < COUNTER_GENERAL) {
 		unit->select[msr - MSR_SELECT] = value;
@@ -264,7 +264,8 @@ uint64_t
 counter_unit_events(const struct counter_unit *unit,
     const struct insn_piece *piece, enum counted counted, uint64_t *perhaps)
 {
-	if (!counted_is_told(unit->profile, counted))
+	if (!counted_is_told(counted) ||
+	    (counted == COUNTED_CYCLE && unit->profile->cost))
 		return 0;
 	if (piece->kind == INSN_FLOW_EVENT)
 		return counted == COUNTED_INTERRUPT &&
@@ -299,6 +300,31 @@ add(struct counter_unit *unit, unsigned i, const struct insn_piece *piece,
 	return true;
 }
 
+bool
+counter_unit_clocks(const struct counter_unit *unit, unsigned i)
+{
+	return unit->profile->cost && unit->counter[i].counted == COUNTED_CYCLE;
+}
+
+void
+counter_unit_pass(struct counter_unit *unit, const uint64_t passed[2],
+    uint64_t events[COUNTER_COUNT])
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		struct counter_state *counter = &unit->counter[i];
+		uint64_t mask = value_mask(unit, i), left;
+
+		events[i] = 0;
+		if (!counter->running || !counter_unit_clocks(unit, i))
+			continue;
+		events[i] = (counter->os ? passed[0] : 0) +
+		    (counter->user ? passed[1] : 0);
+		left = mask - counter->value;
+		counter->wraps += events[i] > left;
+		counter->value = (counter->value + events[i]) & mask;
+	}
+}
+
 uint32_t
 counter_unit_count(struct counter_unit *unit, const struct insn_piece *piece,
     uint64_t events[COUNTER_COUNT], uint64_t at[COUNTER_COUNT], uint32_t *due)
@@ -314,8 +340,7 @@ counter_unit_count(struct counter_unit *unit, const struct insn_piece *piece,
 		if (!counter->running ||
 		    !(piece->cpl == 0 ? counter->os : counter->user))
 			continue;
-		counter->unknown |= !counted_is_told(
-		    unit->profile, counter->counted);
+		counter->unknown |= !counted_is_told(counter->counted);
 		events[i] = counter_unit_events(
 		    unit, piece, counter->counted, &counter->unsure);
 		if (events[i] == 0)

@@ -46,6 +46,8 @@ struct counter_unit {
 		/* Conditional branches of which the execution log does not say
 		   whether they were taken: as many events more are possible. */
 		uint64_t unsure;
+		/* Of the cost model's cycles: overflows that nobody has reported. */
+		unsigned wraps;
 	} counter[COUNTER_COUNT];
 	/* Counters as bits: those with PEBS; of these, those whose next event makes a
 	   record; what they start from after it (the DS save area). */
@@ -55,8 +57,8 @@ struct counter_unit {
 	bool soft;    /* the last instruction is INT n */
 };
 
-/* The execution log tells what COUNTED counts on PROFILE: not the cost model's cycles. */
-bool counted_is_told(const struct profile *profile, enum counted counted);
+/* The execution log tells what COUNTED counts. */
+bool counted_is_told(enum counted counted);
 /* Why it does not. */
 const char *counted_reason(enum counted counted);
 /* What SELECT, a value of IA32_PERFEVTSELx, counts on PROFILE. */
@@ -72,9 +74,18 @@ int counter_unit_value_msr(uint32_t msr);
 void counter_unit_write(
     struct counter_unit *unit, uint32_t msr, uint64_t value);
 
+/* Counter I counts the cost model's cycles: counter_unit_pass(). */
+bool counter_unit_clocks(const struct counter_unit *unit, unsigned i);
+
 /*
- * Events of PIECE that COUNTED counts; 0 if they are not told.  *PERHAPS is added to: as
- * .unsure above.
+ * Counts cycles of the core clock: PASSED in ring 0, and in others.  EVENTS: of each counter.
+ */
+void counter_unit_pass(struct counter_unit *unit, const uint64_t passed[2],
+    uint64_t events[COUNTER_COUNT]);
+
+/*
+ * Events of PIECE that COUNTED counts; 0 if they are not told, or told by the clock.  *PERHAPS
+ * is added to: as .unsure above.
  */
 uint64_t counter_unit_events(const struct counter_unit *unit,
     const struct insn_piece *piece, enum counted counted, uint64_t *perhaps);

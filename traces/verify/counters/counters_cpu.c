@@ -3,44 +3,10 @@
 #include "traces/verify/counters/counters_internal.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <string.h>
 
 #define MSR_GLOBAL_CTRL 0x38fu /* IA32_PERF_GLOBAL_CTRL */
 #define MSR_OVF_CTRL    0x390u /* IA32_PERF_GLOBAL_OVF_CTRL */
-
-void
-counters_differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
-{
-	struct counters_cpu *own = &counters->cpu[cpu];
-	char text[VERIFY_TEXT_BYTES - 16];
-	va_list ap;
-
-	if (own->differs)
-		return;
-	own->differs = true;
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	verify_add_finding(counters->work, "cpu%u: %s", cpu, text);
-}
-
-bool
-counters_is_compared(const struct counters_cpu *own, unsigned i)
-{
-	const struct counter_state *counter = &own->unit.counter[i];
-
-	return !own->unit.freezes && !counter->unknown && counter->unsure == 0;
-}
-
-struct owned *
-counters_owner(
-    struct counters *counters, const struct counters_cpu *own, unsigned i)
-{
-	return own->use[i].owner == COUNTERS_NO_OWNER
-	    ? NULL
-	    : &counters->owned[own->use[i].owner];
-}
 
 void
 counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
@@ -363,6 +329,7 @@ counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
 		struct insn_piece piece = insn_flow_next(&own->flow,
 		    own->unit.pebs != 0 && next < limit ? next : limit);
 
+		counters_take_clock(counters, cpu);
 		if (piece.kind == INSN_FLOW_LIMIT || counters->no_memory)
 			return;
 		own->last_cr3 = piece.cr3;
@@ -479,6 +446,7 @@ counters_note_write(
 	struct counters_cpu *own = &counters->cpu[cpu];
 	int i = counter_unit_value_msr(msr);
 
+	counters_judge_clock(counters, cpu);
 	counter_unit_write(&own->unit, msr, value);
 	if (counters->work->perf != NULL && own->begun)
 		perf_counters_choose(counters, cpu);
@@ -546,6 +514,26 @@ counters_note_read(
 		    number, value, own->flow.retired, counter->value);
 }
 
+/* Within which instruction, the log does not tell: the report is right if the cycle is. */
+static void
+overflow_by_clock(
+    struct counters *counters, const struct event *event, unsigned number)
+{
+	struct counters_cpu *own = &counters->cpu[event->cpu];
+
+	counters_pass(counters, event->cpu, event->cycles);
+	if (own->unit.counter[number].wraps == 0) {
+		counters_differ(counters, event->cpu,
+		    "counter %u overflowed in cycle %" PRIu64
+		    ", which it must not",
+		    number, event->cycles);
+		return;
+	}
+	own->unit.counter[number].wraps--;
+	counters->work->result->counter_overflows++;
+	take_place(counters, event->cpu, number, event->insns, event->b != 0);
+}
+
 void
 counters_note_overflow(struct counters *counters, const struct event *event)
 {
@@ -561,6 +549,10 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 	if (!counters_is_compared(own, number)) {
 		take_place(
 		    counters, event->cpu, number, event->insns, event->b != 0);
+		return;
+	}
+	if (counter_unit_clocks(&own->unit, number)) {
+		overflow_by_clock(counters, event, number);
 		return;
 	}
 	if (own->overflow_count == 0 || first->counter != number ||
@@ -592,6 +584,7 @@ counters_finish_cpu(struct counters *counters, unsigned cpu)
 	struct counters_cpu *own = &counters->cpu[cpu];
 
 	counters_advance(counters, cpu, UINT64_MAX);
+	counters_judge_clock(counters, cpu);
 	judge_unexplained(counters, cpu, UINT64_MAX);
 	if (own->sample_count != 0)
 		counters_differ(counters, cpu,

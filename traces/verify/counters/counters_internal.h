@@ -44,6 +44,7 @@ struct owned {
 	unsigned number; /* of the CPU's counter */
 	unsigned cpu;    /* .by_process is false */
 	bool by_process, samples, descendants, started, user, os;
+	bool untold;       /* the log lacks times that its cycles need */
 	uint64_t starts;   /* how often it was started */
 	uint64_t read_run; /* .starts of a sample of the CPU that is in the log */
 	enum counted counted;
@@ -174,6 +175,23 @@ struct space *counters_space(struct counters *counters, uint64_t pid);
 uint64_t counters_pid_of(const struct counters *counters, uint64_t cr3);
 bool counters_is_target(const struct owned *owned, uint64_t pid);
 
+/* The first difference of a CPU is a finding; what follows from it is none. */
+void counters_differ(struct counters *counters, unsigned cpu, const char *fmt,
+    ...) __attribute__((format(printf, 3, 4)));
+/* Counter I has a value that the execution log tells. */
+bool counters_is_compared(const struct counters_cpu *own, unsigned i);
+/* The owner of counter I; NULL: it has none. */
+struct owned *counters_owner(
+    struct counters *counters, const struct counters_cpu *own, unsigned i);
+/* counters_clock.c: the clock has gone on, as CPU's .flow says. */
+void counters_take_clock(struct counters *counters, unsigned cpu);
+/* CPU's clock is at CYCLES. */
+void counters_pass(struct counters *counters, unsigned cpu, uint64_t cycles);
+/* The value of counter I is not known any more. */
+void counters_forget(struct counters *counters, unsigned cpu, unsigned i);
+/* The CPU has reported each overflow up to here: software may see it. */
+void counters_judge_clock(struct counters *counters, unsigned cpu);
+
 /* counters_cpu.c: CPU retires up to LIMIT instructions. */
 void counters_advance(struct counters *counters, unsigned cpu, uint64_t limit);
 /* It writes or reads an MSR, or reports an overflow. */
@@ -188,14 +206,6 @@ void counters_note_pmi(struct counters *counters, const struct event *event);
 /* The run has ended. */
 void counters_finish_cpu(struct counters *counters, unsigned cpu);
 
-/* The first difference of a CPU is a finding; what follows from it is none. */
-void counters_differ(struct counters *counters, unsigned cpu, const char *fmt,
-    ...) __attribute__((format(printf, 3, 4)));
-/* Counter I has a value that the execution log tells. */
-bool counters_is_compared(const struct counters_cpu *own, unsigned i);
-/* The owner of counter I; NULL: it has none. */
-struct owned *counters_owner(
-    struct counters *counters, const struct counters_cpu *own, unsigned i);
 /* A later one during the skid is dropped: the first has masked the LVT entry. */
 void counters_raise_pmi(struct counters_cpu *own, uint64_t insns);
 

@@ -40,8 +40,8 @@ add_dues(struct counters *counters, struct counters_cpu *own,
 }
 
 /*
- * When a record of a counter is due whose value the log does not tell, only the CPU can say:
- * it is of the instruction that has retired.
+ * When a record of a counter is due whose value the log does not tell, or tells by the clock,
+ * only the CPU can say: it is of the instruction that has retired.
  */
 static void
 add_untold(struct counters *counters, struct counters_cpu *own,
@@ -52,7 +52,8 @@ add_untold(struct counters *counters, struct counters_cpu *own,
 	for (unsigned i = 0; i < COUNTER_COUNT; i++)
 		if ((own->unit.pebs >> i & 1) != 0 &&
 		    (event->b & pebs_bits(UINT32_C(1) << i)) != 0 &&
-		    !counters_is_compared(own, i))
+		    (!counters_is_compared(own, i) ||
+			counter_unit_clocks(&own->unit, i)))
 			sample.counters |= UINT32_C(1) << i;
 	if (sample.counters == 0)
 		return;
@@ -80,6 +81,21 @@ counters_note_reset(struct counters *counters, const struct event *event)
 		    ", the guest says 0x%" PRIx64,
 		    event->b, own->told_reset);
 	own->unit.reset[number] = event->b;
+}
+
+/* Those that count the clock start again in the cycle of the record. */
+static void
+start_again(
+    struct counters *counters, const struct event *event, uint32_t started)
+{
+	struct counters_cpu *own = &counters->cpu[event->cpu];
+
+	counters_pass(counters, event->cpu, event->cycles);
+	for (unsigned i = 0; i < COUNTER_COUNT; i++)
+		if ((started >> i & 1) != 0 &&
+		    counter_unit_clocks(&own->unit, i) &&
+		    own->flow.clock.at != event->cycles)
+			counters_forget(counters, event->cpu, i);
 }
 
 void
@@ -115,6 +131,7 @@ counters_note_sample(struct counters *counters, const struct event *event)
 	}
 	if (event->kind == EVENT_PEBS_RECORD) {
 		add_dues(counters, own, first);
+		start_again(counters, event, first->counters);
 		counter_unit_sampled(&own->unit, first->counters);
 		counters->work->result->pebs_records++;
 		for (unsigned i = 0; i < COUNTER_COUNT; i++)

@@ -74,10 +74,42 @@ void
 counters_note_kind(struct counters *counters, const struct owned *owned)
 {
 	struct verify_counter *result = counters_result(counters, owned);
-	bool told = counted_is_told(
-	    counters->cpu[0].unit.profile, owned->counted);
+	bool told = counted_is_told(owned->counted) && !owned->untold;
 
 	result->reported = !told && owned->samples;
 	result->unknown = !told && !owned->samples;
 	result->reason = counted_reason(owned->counted);
+}
+
+void
+counters_differ(struct counters *counters, unsigned cpu, const char *fmt, ...)
+{
+	struct counters_cpu *own = &counters->cpu[cpu];
+	char text[VERIFY_TEXT_BYTES - 16];
+	va_list ap;
+
+	if (own->differs)
+		return;
+	own->differs = true;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	verify_add_finding(counters->work, "cpu%u: %s", cpu, text);
+}
+
+bool
+counters_is_compared(const struct counters_cpu *own, unsigned i)
+{
+	const struct counter_state *counter = &own->unit.counter[i];
+
+	return !own->unit.freezes && !counter->unknown && counter->unsure == 0;
+}
+
+struct owned *
+counters_owner(
+    struct counters *counters, const struct counters_cpu *own, unsigned i)
+{
+	return own->use[i].owner == COUNTERS_NO_OWNER
+	    ? NULL
+	    : &counters->owned[own->use[i].owner];
 }

@@ -67,6 +67,55 @@ give_block(struct insn_flow *flow, const struct exec_log_block *block,
 	flow->at++;
 }
 
+void
+insn_flow_pass(struct insn_flow *flow, uint64_t at)
+{
+	struct insn_clock *clock = &flow->clock;
+	uint64_t cycles = at - clock->at;
+
+	if (clock->known && at < clock->at)
+		return;
+	if (clock->asleep && clock->held)
+		clock->last = cycles;
+	else if (clock->known)
+		clock->passed[flow->cpl != 0] += cycles;
+	clock->held = clock->asleep;
+	clock->known = true;
+	clock->moved = false;
+	clock->at = at;
+}
+
+/* The times before the step at .at. */
+static void
+pass_times(struct insn_flow *flow)
+{
+	const struct exec_log_file *log = flow->log;
+	struct insn_clock *clock = &flow->clock;
+
+	while (clock->next < log->time_count &&
+	    log->times[clock->next].step <= flow->at)
+		insn_flow_pass(flow, log->times[clock->next++].cycles);
+}
+
+/* An event ends HLT: what passed last is its delivery. */
+static void
+wake(struct insn_clock *clock)
+{
+	if (!clock->asleep)
+		return;
+	clock->passed[0] += clock->last;
+	clock->lost |= !clock->held;
+	clock->asleep = clock->held = false;
+	clock->last = 0;
+}
+
+static void
+change_ring(struct insn_flow *flow, uint8_t cpl)
+{
+	flow->clock.lost |= flow->clock.moved && (cpl != 0) != (flow->cpl != 0);
+	flow->cpl = cpl;
+}
+
 struct insn_piece
 insn_flow_next(struct insn_flow *flow, uint64_t limit)
 {
@@ -80,6 +129,8 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 			.cr3 = flow->cr3,
 			.cpl = flow->cpl };
 
+		if (flow->taken == 0)
+			pass_times(flow);
 		switch (step_kind(word)) {
 		case EXEC_LOG_FILE_BLOCK:
 			if (flow->retired >= limit)
@@ -87,24 +138,30 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 				    struct insn_piece){ .kind = INSN_FLOW_LIMIT,
 					.before = flow->retired };
 			give_block(flow, &log->blocks[index], limit, &piece);
+			flow->clock.moved = true;
+			flow->clock.asleep = piece.last == CODE_HLT;
 			return piece;
 		case EXEC_LOG_FILE_EVENT:
 			piece.vector = log->events[index].vector;
 			piece.rip = log->events[index].rip;
+			wake(&flow->clock);
 			flow->at++;
 			return piece;
 		case EXEC_LOG_FILE_CONTEXT:
-			flow->cpl = log->contexts[index].cpl;
+			change_ring(flow, log->contexts[index].cpl);
 			flow->cr3 = log->contexts[index].cr3;
 			break;
 		case EXEC_LOG_FILE_GAP:
 			flow->retired = log->gaps[index];
+			flow->clock.known = flow->clock.moved = false;
+			flow->clock.asleep = flow->clock.held = false;
 			break;
 		case EXEC_LOG_FILE_MSR:
 		case EXEC_LOG_FILE_STOPPED:
 			break;
 		}
 	}
+	pass_times(flow);
 	return (struct insn_piece){ .kind = INSN_FLOW_LIMIT,
 		.before = flow->retired };
 }

@@ -34,6 +34,21 @@ struct insn_piece {
 	uint64_t rip; /* return address */
 };
 
+/* The core clock, where the log has it. */
+struct insn_clock {
+	size_t next; /* time of the log */
+	bool known;  /* .at is a time of the clock: it has run since */
+	bool moved;  /* instructions have retired since */
+	bool asleep; /* HLT has retired, and no event has come since */
+	bool held;   /* .asleep: HLT's own end is known */
+	uint64_t at;
+	uint64_t last; /* .asleep: cycles before .at since the time before it */
+	/* To be taken by the caller: cycles that passed in ring 0, in others; more have
+	   passed, of which the log does not say where. */
+	uint64_t passed[2];
+	bool lost;
+};
+
 struct insn_flow {
 	const struct exec_log_file *log;
 	size_t at;      /* next step of the log */
@@ -41,9 +56,13 @@ struct insn_flow {
 	uint64_t retired;
 	uint64_t cr3;
 	uint8_t cpl;
+	struct insn_clock clock;
 };
 
 void insn_flow_start(struct insn_flow *flow, const struct exec_log_file *log);
+
+/* The clock is AT now, when as many instructions have retired as were given. */
+void insn_flow_pass(struct insn_flow *flow, uint64_t at);
 
 /*
  * The next piece; no instruction beyond the first LIMIT ones that the CPU retired.  Events
