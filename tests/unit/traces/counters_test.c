@@ -611,6 +611,40 @@ an_interrupt_ends_a_halt(void **state)
 	}
 }
 
+/*
+ * Two counters of events that are not counted again overflow at once, in a REP whose rounds
+ * are the skid: one NMI.  The next overflow has its own.
+ */
+static void
+one_nmi_is_of_two_overflows(void **state)
+{
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape, SAMPLES);
+	write_msr(&tape, SELECT, UNCOMPARED);
+	write_msr(&tape, SELECT + 1, UNCOMPARED);
+	for (unsigned i = 0; i < 2; i++) {
+		write_msr(&tape, CONTROL, 3);
+		user_run(&tape, 0x11 + i, 1);
+		exec_log_event(
+		    cpu_of(&tape)->exec_log, 2, USER_CODE + 0x12 + 2 * i);
+		event(&tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+		event(&tape, EVENT_COUNTER_OVERFLOW, 1, 1, 0);
+		write_msr(&tape, CONTROL, 0);
+		write_msr(&tape, OVF_CTRL, 3);
+		write_msr(&tape, VALUE, -UINT64_C(1000));
+		kernel_step(&tape, 2);
+		user_run(&tape, 0x12, 1);
+	}
+	tell(&tape, ABI_COUNTER_STOPS, 0);
+	verdict(&tape, &result);
+	if (result.finding_count != 0)
+		fail_msg("%s", result.findings[0].text);
+	verify_result_free(&result);
+}
+
 /* The core clock is at CYCLES. */
 static void
 clock_at(struct tape *tape, uint64_t cycles)
@@ -1222,6 +1256,7 @@ main(void)
 		cmocka_unit_test(an_event_that_is_not_compared_has_no_value),
 		cmocka_unit_test(an_interrupt_ends_a_halt),
 		cmocka_unit_test(cycles_are_those_of_the_clock),
+		cmocka_unit_test(one_nmi_is_of_two_overflows),
 		cmocka_unit_test(an_overflow_is_in_its_cycle),
 		cmocka_unit_test(a_sample_may_be_like_one_without_room),
 		cmocka_unit_test(a_sample_is_that_of_its_overflow),

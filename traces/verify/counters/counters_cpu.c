@@ -14,9 +14,13 @@ counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
 	/* HLT or rounds of a REP were the skid; the execution log is read up to there first. */
 	if (own->nmi.unexplained && own->nmi.unexplained_at == insns) {
 		own->nmi.unexplained = false;
+		own->nmi.explained = true;
 		own->nmi.early = own->halted_at != insns;
 		return;
 	}
+	/* Another counter's, with the one that explains it. */
+	if (own->nmi.explained && own->nmi.unexplained_at == insns)
+		return;
 	if (own->nmi.due && insns <= own->nmi.due_at)
 		return;
 	own->nmi.held = own->nmi.due &&
@@ -199,6 +203,7 @@ judge_nmi(
 
 	if (!own->nmi.due) {
 		own->nmi.unexplained = true;
+		own->nmi.explained = false;
 		own->nmi.unexplained_at = piece->before;
 		return;
 	}

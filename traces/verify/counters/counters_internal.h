@@ -84,6 +84,7 @@ struct counters_nmi {
 	bool held; /* one of before may wait for the IRET of the one that runs */
 	uint64_t unblocked; /* after the IRET of the last one */
 	bool unexplained;   /* the last one, when this many had retired: */
+	bool explained;     /* an overflow was reported after it */
 	uint64_t unexplained_at;
 	bool runs;
 	bool early; /* it came in a REP: the next instruction is one */
