@@ -21,13 +21,14 @@
 #define CPU         0u
 
 /* enum perf_event_type and others of Linux, written here again. */
-#define LOST          2u
-#define SAMPLE        9u
-#define AUX           11u
-#define AUXTRACE_INFO 70u
-#define AUXTRACE      71u
-#define STAT          76u
-#define TRUNCATED     1u
+#define LOST           2u
+#define SAMPLE         9u
+#define AUX            11u
+#define AUXTRACE_INFO  70u
+#define AUXTRACE       71u
+#define STAT           76u
+#define TRUNCATED      1u
+#define EXCLUDE_KERNEL TZ_BIT(5)
 
 /* 00 nop 16 times; 10 jmp 00 */
 static const uint8_t user_code[] = { 0x90, 0x90, 0x90, 0x90, 0x90, 0x90, 0x90,
@@ -118,16 +119,19 @@ put_record(
 	put(tape, words, 8 * count);
 }
 
-/* The perf.data: one event of TYPE, CONFIG and PERIOD, and the records of TAPE. */
+/*
+ * The perf.data: one event of TYPE, CONFIG and PERIOD, with the bits EXCLUDED of its flags, and
+ * the records of TAPE.
+ */
 static void
-add_perf_data(
-    struct tape *tape, uint32_t type, uint64_t config, uint64_t period)
+add_perf_data(struct tape *tape, uint32_t type, uint64_t config,
+    uint64_t period, uint64_t excluded)
 {
 	const uint64_t entry = 128 + 16, ids = 104, attrs = ids + 8;
 	const uint64_t data = attrs + entry;
-	/* IP, TID, TIME, CPU; exclude_kernel, sample_id_all. */
+	/* IP, TID, TIME, CPU; sample_id_all. */
 	const uint64_t attr[] = { type | UINT64_C(128) << 32, config, period,
-		0x87, 0, 1 << 5 | 1 << 18 };
+		0x87, 0, excluded | 1 << 18 };
 	const uint64_t header[] = { 104, entry, attrs, entry, data,
 		tape->bytes };
 	const uint64_t id = ID, id_section[] = { ids, 8 };
@@ -243,7 +247,8 @@ sample(struct tape *tape, enum wrong wrong)
 	if (wrong == SURPLUS)
 		put_sample(tape, USER_CODE + 14, cpu);
 	write_msr(tape, CONTROL, 0);
-	add_perf_data(tape, 0, wrong == ANOTHER_EVENT ? 0 : 1, PERIOD);
+	add_perf_data(
+	    tape, 0, wrong == ANOTHER_EVENT ? 0 : 1, PERIOD, EXCLUDE_KERNEL);
 }
 
 static void
@@ -327,6 +332,57 @@ a_counter_that_ran_before_is_not_perfs(void **state)
 	verify_result_free(&result);
 }
 
+/* An NMI of the PT unit's PMI, at OFFSET in ring 3. */
+static void
+other_nmi(struct tape *tape, uint64_t offset)
+{
+	event(tape, EVENT_TOPA_PMI, 0, 0, 0);
+	user_run(tape, offset, SKID);
+	exec_log_event(
+	    tape->fixture.cpu[CPU].exec_log, 2, USER_CODE + offset + SKID);
+	write_msr(tape, CONTROL, 0);
+}
+
+/*
+ * The counter overflows in an NMI's handler, while the LVT entry is masked.  The task is switched
+ * out and in; the next NMI finds the status.
+ */
+static void
+an_overflow_without_an_nmi_is_found(void **state)
+{
+	const uint64_t on_all = ON | TZ_BIT(17);
+	struct verify_result result;
+	struct tape tape;
+
+	(void)state;
+	start(&tape, 0);
+	write_msr(&tape, SELECT, on_all);
+	other_nmi(&tape, 0);
+	write_msr(&tape, VALUE, -UINT64_C(3));
+	write_msr(&tape, CONTROL, 1);
+	kernel_step(&tape, 0);
+	kernel_step(&tape, 0);
+	event(&tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	kernel_step(&tape, 2);
+	user_run(&tape, SKID, 2 * SKID);
+	exec_log_event(tape.fixture.cpu[CPU].exec_log, 0x20,
+	    USER_CODE + UINT64_C(3) * SKID);
+	write_msr(&tape, CONTROL, 0);
+	write_msr(&tape, VALUE, -UINT64_C(100));
+	write_msr(&tape, CONTROL, 1);
+	kernel_step(&tape, 2);
+	other_nmi(&tape, 0);
+	write_msr(&tape, OVF_CTRL, 1);
+	write_msr(&tape, VALUE, -UINT64_C(100));
+	kernel_step(&tape, 2);
+	user_run(&tape, SKID, 1);
+	add_perf_data(&tape, 0, 1, PERIOD, 0);
+	assert_verdict(&tape, "no NMI came for its overflow", &result);
+	assert_int_equal(result.counters[0].overflows, 1);
+	assert_int_equal(result.counters[0].off, 1);
+	verify_result_free(&result);
+}
+
 /* perf stat: the sum over CPUs and threads, of each the last value. */
 static void
 counts_are_what_was_executed(void **state)
@@ -352,7 +408,7 @@ counts_are_what_was_executed(void **state)
 
 			put_record(&tape, STAT, words, 5);
 		}
-		add_perf_data(&tape, 0, 1, 0);
+		add_perf_data(&tape, 0, 1, 0, EXCLUDE_KERNEL);
 		assert_verdict(&tape,
 		    i == 0 ? NULL : "perf stat has 13, executed were 12 events",
 		    &result);
@@ -459,7 +515,7 @@ branch_records(struct tape *tape, enum wrong_branch wrong)
 	}
 	write_msr(tape, DEBUGCTL, 0);
 	put_branches(tape, wrong);
-	add_perf_data(tape, 9, 0, 1);
+	add_perf_data(tape, 9, 0, 1, EXCLUDE_KERNEL);
 }
 
 static void
@@ -541,6 +597,7 @@ main(void)
 		cmocka_unit_test(samples_are_at_the_nmis_of_overflows),
 		cmocka_unit_test(what_cannot_be_told_is_not_compared),
 		cmocka_unit_test(a_counter_that_ran_before_is_not_perfs),
+		cmocka_unit_test(an_overflow_without_an_nmi_is_found),
 		cmocka_unit_test(counts_are_what_was_executed),
 		cmocka_unit_test(branch_records_are_those_that_were_stored),
 		cmocka_unit_test(

@@ -431,6 +431,24 @@ clear_status(
 	}
 }
 
+/*
+ * perf begins another period where a task comes back: it has no sample of an overflow that no NMI
+ * came for until then.  The status has it still.
+ */
+static void
+forget_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
+{
+	const struct owned *owned = counters_owner(counters, own, i);
+
+	if ((own->nmi.pending >> i & 1) == 0)
+		return;
+	own->nmi.pending &= ~(UINT32_C(1) << i);
+	if (owned == NULL || !owned->samples)
+		return;
+	counters_result(counters, owned)->overflows++;
+	pass_overflow(counters, own, i);
+}
+
 /* Counter I starts from another value; in the NMI handler: its sample is taken. */
 static void
 restart(struct counters *counters, struct counters_cpu *own, unsigned i)
@@ -440,6 +458,8 @@ restart(struct counters *counters, struct counters_cpu *own, unsigned i)
 	own->use[i].pid = counters_pid_of(counters, own->flow.cr3);
 	if (!has_status(own))
 		take_overflow(counters, own, i);
+	else if (counters->work->perf != NULL && !own->nmi.runs)
+		forget_overflow(counters, own, i);
 	if (own->nmi.runs && (own->nmi.taken >> i & 1) != 0)
 		sample(counters, own, i);
 }
