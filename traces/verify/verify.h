@@ -115,6 +115,7 @@ struct verify_counter {
 	uint64_t entries; /* of the log: events of a switch or an exit ... */
 	uint64_t entries_equal; /* ... that are as executed */
 	uint64_t overflows;     /* while it was on or when it has just been */
+	uint64_t masked; /* in an NMI's handler, and no other came for it */
 	uint64_t off;  /* the counter had been taken from the CPU at the NMI */
 	uint64_t read; /* samples */
 	uint64_t matched; /* of these: as executed */

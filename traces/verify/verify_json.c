@@ -110,6 +110,7 @@ verify_json_counter(const struct verify_counter *counter)
 		{ "entries", counter->entries },
 		{ "entries_equal", counter->entries_equal },
 		{ "overflows", counter->overflows },
+		{ "masked", counter->masked },
 		{ "off", counter->off },
 		{ "read", counter->read },
 		{ "matched", counter->matched },

@@ -174,6 +174,9 @@ verify_print_samples(FILE *file, const struct verify_counter *counter)
 	if (counter->skidded != 0)
 		fprintf(file, " + %" PRIu64 " in ring 0 after the skid",
 		    counter->skidded);
+	if (counter->masked != 0)
+		fprintf(file, " + %" PRIu64 " while the PMI was masked",
+		    counter->masked);
 	if (counter->off != 0)
 		fprintf(file, " + %" PRIu64 " when the counter was off",
 		    counter->off);

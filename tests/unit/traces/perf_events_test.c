@@ -344,41 +344,60 @@ other_nmi(struct tape *tape, uint64_t offset)
 }
 
 /*
- * The counter overflows in an NMI's handler, while the LVT entry is masked.  The task is switched
- * out and in; the next NMI finds the status.
+ * The counter overflows; if MASKED, in an NMI's handler.  The task is switched out and in; the
+ * next NMI finds the status.
  */
+static void
+no_nmi(struct tape *tape, bool masked)
+{
+	const uint64_t on_all = ON | TZ_BIT(17);
+
+	start(tape, 0);
+	write_msr(tape, SELECT, on_all);
+	other_nmi(tape, 0);
+	write_msr(tape, VALUE, -(uint64_t)(masked ? 3 : 4));
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 0);
+	if (masked)
+		kernel_step(tape, 0);
+	else {
+		kernel_step(tape, 2);
+		user_run(tape, SKID, 1);
+	}
+	event(tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+	if (masked) {
+		kernel_step(tape, 2);
+		user_run(tape, SKID, 1);
+	}
+	user_run(tape, SKID + 1, 2 * SKID - 1);
+	exec_log_event(tape->fixture.cpu[CPU].exec_log, 0x20,
+	    USER_CODE + UINT64_C(3) * SKID);
+	write_msr(tape, CONTROL, 0);
+	write_msr(tape, VALUE, -UINT64_C(100));
+	write_msr(tape, CONTROL, 1);
+	kernel_step(tape, 2);
+	other_nmi(tape, 0);
+	write_msr(tape, OVF_CTRL, 1);
+	write_msr(tape, VALUE, -UINT64_C(100));
+	kernel_step(tape, 2);
+	user_run(tape, SKID, 1);
+	add_perf_data(tape, 0, 1, PERIOD, 0);
+}
+
 static void
 an_overflow_without_an_nmi_is_found(void **state)
 {
-	const uint64_t on_all = ON | TZ_BIT(17);
 	struct verify_result result;
 	struct tape tape;
 
 	(void)state;
-	start(&tape, 0);
-	write_msr(&tape, SELECT, on_all);
-	other_nmi(&tape, 0);
-	write_msr(&tape, VALUE, -UINT64_C(3));
-	write_msr(&tape, CONTROL, 1);
-	kernel_step(&tape, 0);
-	kernel_step(&tape, 0);
-	event(&tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
-	kernel_step(&tape, 2);
-	user_run(&tape, SKID, 2 * SKID);
-	exec_log_event(tape.fixture.cpu[CPU].exec_log, 0x20,
-	    USER_CODE + UINT64_C(3) * SKID);
-	write_msr(&tape, CONTROL, 0);
-	write_msr(&tape, VALUE, -UINT64_C(100));
-	write_msr(&tape, CONTROL, 1);
-	kernel_step(&tape, 2);
-	other_nmi(&tape, 0);
-	write_msr(&tape, OVF_CTRL, 1);
-	write_msr(&tape, VALUE, -UINT64_C(100));
-	kernel_step(&tape, 2);
-	user_run(&tape, SKID, 1);
-	add_perf_data(&tape, 0, 1, PERIOD, 0);
-	assert_verdict(&tape, "no NMI came for its overflow", &result);
+	no_nmi(&tape, true);
+	assert_verdict(&tape, NULL, &result);
 	assert_int_equal(result.counters[0].overflows, 1);
+	assert_int_equal(result.counters[0].masked, 1);
+	verify_result_free(&result);
+	no_nmi(&tape, false);
+	assert_verdict(&tape, "no NMI came for its overflow", &result);
 	assert_int_equal(result.counters[0].off, 1);
 	verify_result_free(&result);
 }

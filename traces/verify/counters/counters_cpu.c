@@ -42,6 +42,7 @@ take_place(struct counters *counters, unsigned cpu, unsigned i, uint64_t at,
 	own->nmi.pending |= UINT32_C(1) << i;
 	own->use[i].overflowed_at = at;
 	own->use[i].overflowed_nmis = own->nmi.count;
+	own->use[i].overflowed_in_nmi = own->nmi.runs;
 	if (owned != NULL)
 		own->use[i].overflowed_total = owned->total -
 		    own->unit.counter[i].value;
@@ -433,7 +434,8 @@ clear_status(
 
 /*
  * perf begins another period where a task comes back: it has no sample of an overflow that no NMI
- * came for until then.  The status has it still.
+ * came for until then.  The status has it still.  In an NMI's handler the LVT entry may have been
+ * masked.
  */
 static void
 forget_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
@@ -446,7 +448,11 @@ forget_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)
 	if (owned == NULL || !owned->samples)
 		return;
 	counters_result(counters, owned)->overflows++;
-	pass_overflow(counters, own, i);
+	if (own->use[i].overflowed_in_nmi &&
+	    own->use[i].overflowed_nmis == own->nmi.count)
+		counters_result(counters, owned)->masked++;
+	else
+		pass_overflow(counters, own, i);
 }
 
 /* Counter I starts from another value; in the NMI handler: its sample is taken. */

@@ -72,6 +72,7 @@ struct counter_use {
 	uint64_t read_total; /* of its owner */
 	/* Its last overflow: instructions that had retired, and NMIs that had come. */
 	uint64_t overflowed_at, overflowed_nmis;
+	bool overflowed_in_nmi;    /* before the last one's IRET */
 	uint64_t overflowed_total; /* events of its owner */
 	size_t due;                /* of the NMI that runs, in .dues */
 };
