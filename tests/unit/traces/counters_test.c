@@ -613,7 +613,8 @@ an_interrupt_ends_a_halt(void **state)
 
 /*
  * Two counters of events that are not counted again overflow at once, in a REP whose rounds
- * are the skid: one NMI.  The next overflow has its own.
+ * are the skid: one NMI.  In its handler one overflows while the PMI is masked.  The next
+ * overflow has its own NMI.
  */
 static void
 one_nmi_is_of_two_overflows(void **state)
@@ -631,6 +632,8 @@ one_nmi_is_of_two_overflows(void **state)
 		exec_log_event(
 		    cpu_of(&tape)->exec_log, 2, USER_CODE + 0x12 + 2 * i);
 		event(&tape, EVENT_COUNTER_OVERFLOW, 0, 1, 0);
+		event(&tape, EVENT_COUNTER_OVERFLOW, 1, 1, 0);
+		kernel_step(&tape, 0);
 		event(&tape, EVENT_COUNTER_OVERFLOW, 1, 1, 0);
 		write_msr(&tape, CONTROL, 0);
 		write_msr(&tape, OVF_CTRL, 3);

@@ -26,6 +26,7 @@ counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
 	own->nmi.held = own->nmi.due &&
 	    (own->nmi.runs || own->nmi.unblocked == insns);
 	own->nmi.due = true;
+	own->nmi.in_handler = own->nmi.runs;
 	own->nmi.due_at = insns + own->unit.profile->uarch->pmi_skid_insns;
 }
 
@@ -202,19 +203,21 @@ judge_nmi(
 	uint64_t skid = own->unit.profile->uarch->pmi_skid_insns;
 	bool rep = due <= skid || own->rep_at > due - skid;
 
-	if (!own->nmi.due) {
-		own->nmi.unexplained = true;
-		own->nmi.explained = false;
-		own->nmi.unexplained_at = piece->before;
-		return;
-	}
-	own->nmi.due = false;
 	/* HLT ends the skid; NMIs wait for the IRET of the one before. */
 	if (own->halted_at != 0 && own->halted_at < due &&
 	    own->halted_at >= due - skid)
 		due = own->halted_at;
 	if (own->nmi.unblocked > due)
 		due = own->nmi.unblocked;
+	/* Of a PMI in a handler, the LVT entry may have been masked: it is another one's. */
+	if (!own->nmi.due || (own->nmi.in_handler && piece->before > due)) {
+		own->nmi.due = false;
+		own->nmi.unexplained = true;
+		own->nmi.explained = false;
+		own->nmi.unexplained_at = piece->before;
+		return;
+	}
+	own->nmi.due = false;
 	/* Rounds of a REP are instructions of the skid: of one in it, or of the next. */
 	own->nmi.early = piece->before < due && !rep &&
 	    !(own->nmi.held && piece->before == own->nmi.unblocked);

@@ -82,6 +82,7 @@ struct counters_nmi {
 	uint64_t count;
 	bool due;
 	uint64_t due_at; /* instructions that will have retired when it comes */
+	bool in_handler; /* raised before the last one's IRET */
 	bool held; /* one of before may wait for the IRET of the one that runs */
 	uint64_t unblocked; /* after the IRET of the last one */
 	bool unexplained;   /* the last one, when this many had retired: */
