@@ -186,6 +186,8 @@ void check_started(struct check *check, unsigned cpu_mask);
  * now; a thread that got a buffer from it is one of them.
  */
 void check_followed(struct check *check);
+/* At EVENT_CALL_END: the owner's program ends now, and its session with it. */
+void check_owner_ends(struct check *check);
 /*
  * At EVENT_CALL_END: OPERATION, with VALUE, succeeded although it had to fail, or
  * the reverse.

@@ -406,6 +406,9 @@ compile_rest(struct compiler *compiler, struct op *op, unsigned number)
 		error = compile_known_states(compiler, "takes", from->takes,
 		    from->takes_count, &op->takes);
 	if (error == 0)
+		error = compile_known_states(compiler, "may_take",
+		    from->may_take, from->may_take_count, &op->may_take);
+	if (error == 0)
 		error = compile_known_states(compiler, "guards", from->guards,
 		    from->guards_count, &op->guards);
 	if (error == 0)

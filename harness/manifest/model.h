@@ -55,7 +55,8 @@ struct op {
 	unsigned instance;
 	uint16_t slot;  /* of the result, or SCRIPT_NO_SLOT */
 	uint8_t actors; /* mask of the actors that may do it */
-	uint64_t needs, gives, takes, guards, excludes; /* masks of states */
+	/* Masks of states. */
+	uint64_t needs, gives, takes, may_take, guards, excludes;
 	unsigned variant_count;
 	unsigned place_count;
 	struct place *place; /* arguments first */

@@ -149,6 +149,8 @@ static const cyaml_schema_field_t operation_fields[] = {
 	    SCHEMA_STATES_MAX),
 	LIST(takes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
+	LIST(may_take, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    SCHEMA_STATES_MAX),
 	LIST(guards, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_STATES_MAX),
 	LIST(excludes, schema_operation, CYAML_FLAG_OPTIONAL, &text_entry, 0,

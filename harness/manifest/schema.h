@@ -73,9 +73,9 @@ struct schema_operation {
 	struct schema_at *position;
 	struct schema_place *args;
 	uint32_t args_count;
-	char **needs, **gives, **takes, **guards, **excludes;
-	uint32_t needs_count, gives_count, takes_count, guards_count,
-	    excludes_count;
+	char **needs, **gives, **takes, **may_take, **guards, **excludes;
+	uint32_t needs_count, gives_count, takes_count, may_take_count,
+	    guards_count, excludes_count;
 	uint32_t *actors;
 	uint32_t actors_count;
 	struct schema_answer *answers;

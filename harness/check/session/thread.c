@@ -204,6 +204,12 @@ thread_unsure(struct check *check, const struct event *event)
 		check->core.actor[i].alone = false;
 }
 
+void
+check_owner_ends(struct check *check)
+{
+	thread_unsure(check, NULL);
+}
+
 /* A call has ended: whether threads are traced is known if no other can have changed it. */
 static void
 thread_call_end(struct check *check, bool follows)

@@ -410,6 +410,18 @@ note_call_end(struct runner *runner, const struct event *event)
 		check_unloaded(runner->check);
 }
 
+/* True if the first actor's program ends after step STEP. */
+static bool
+is_owners_last(const struct sequence *sequence, unsigned step)
+{
+	if (step >= sequence->count || sequence->step[step].actor != 0)
+		return false;
+	while (++step < sequence->count)
+		if (sequence->step[step].actor == 0)
+			return false;
+	return true;
+}
+
 void
 runner_operations_note(struct runner *runner, const struct event *event)
 {
@@ -421,6 +433,8 @@ runner_operations_note(struct runner *runner, const struct event *event)
 	case EVENT_CALL_END:
 		runner->operations.calls++;
 		note_call_end(runner, event);
+		if (is_owners_last(&runner->sequence, (unsigned)event->a))
+			check_owner_ends(runner->check);
 		return;
 	case EVENT_POINT:
 		if (event->c != 0)

@@ -8,6 +8,16 @@ request(uint64_t fd, enum insntrace_command command, volatile void *argument)
 	return sys3(SYS_IOCTL, fd, command, address(argument));
 }
 
+/* The number of the first buffer's stream: those of threads have their own. */
+static uint64_t
+first_stream(uint64_t fd)
+{
+	struct insntrace_allocation allocation = { 0 };
+
+	(void)request(fd, INSNTRACE_GET_ALLOCATION, &allocation);
+	return allocation.mode == INSNTRACE_MODE_THREAD ? THREAD_STREAM : 0;
+}
+
 /* Maps a whole buffer, or *BYTES of it; returns its address or an error. */
 static int64_t
 map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
@@ -29,14 +39,15 @@ map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
 }
 
 static int64_t
-name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes, uint64_t first)
+name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes)
 {
 	int64_t base = map(fd, descriptor, &bytes);
 	int64_t result;
 
 	if (base < 0)
 		return base;
-	result = sys3(SYS_BUFFER, first + descriptor, (uint64_t)base, bytes);
+	result = sys3(
+	    SYS_BUFFER, first_stream(fd) + descriptor, (uint64_t)base, bytes);
 	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
 	return result;
 }
@@ -90,8 +101,9 @@ read_buffer(uint64_t fd, uint64_t descriptor, uint64_t stream)
 
 /* Continues after an error; returns the last error. */
 static int64_t
-read_all(uint64_t fd, uint64_t traces, uint64_t first)
+read_all(uint64_t fd, uint64_t traces)
 {
+	uint64_t first = first_stream(fd);
 	int64_t worst = 0;
 
 	for (uint64_t i = 0; i < traces && i < INSNTRACE_TRACES_MAX; i++) {
@@ -136,10 +148,10 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 {
 	switch (call) {
 	case SCRIPT_INSNTRACE_MAP:
-		*result = name_frames(args[0], args[1], args[2], args[3]);
+		*result = name_frames(args[0], args[1], args[2]);
 		return true;
 	case SCRIPT_INSNTRACE_READ:
-		*result = read_all(args[0], args[1], args[2]);
+		*result = read_all(args[0], args[1]);
 		return true;
 	case SCRIPT_INSNTRACE_ASSIGN:
 		*result = assign(args[0], args[1], args[2], args[3]);

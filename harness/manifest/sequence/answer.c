@@ -96,6 +96,22 @@ states_before(const struct manifest *manifest, const struct sequence *sequence,
 	return states;
 }
 
+/* Of these, the states that an operation may have ended. */
+static uint64_t
+states_perhaps_gone(const struct manifest *manifest,
+    const struct sequence *sequence, unsigned step, uint64_t failed)
+{
+	uint64_t states = 0;
+
+	for (unsigned i = 0; i < step; i++) {
+		const struct op *op = &manifest->op[sequence->step[i].op];
+
+		if (!(failed >> i & 1))
+			states = (states & ~op->gives) | op->may_take;
+	}
+	return states;
+}
+
 /* The STATES that hold before STEP; false: it depends on other actors. */
 static bool
 find_states(const struct manifest *manifest, const struct sequence *sequence,
@@ -171,6 +187,9 @@ sequence_error(const struct manifest *manifest, const struct sequence *sequence,
 	if (errors == NULL ||
 	    !find_states(manifest, sequence, step, failed, &states))
 		return 0;
+	if (((op->guards | op->needs) &
+		states_perhaps_gone(manifest, sequence, step, failed)) != 0)
+		return 0;
 	absent = (op->guards | op->needs) & ~states;
 	/* A state says that there is an object, not of which instance. */
 	if (absent == 0)
@@ -230,7 +249,7 @@ sequence_succeeds(const struct manifest *manifest,
 
 /*
  * The one successful step before STEP with the operation NAME; sequence->count: none, or
- * more than one.
+ * more than one, or another whose configuration is of a buffer of its own.
  */
 static unsigned
 find_giver(const struct manifest *manifest, const struct sequence *sequence,
@@ -239,9 +258,13 @@ find_giver(const struct manifest *manifest, const struct sequence *sequence,
 	unsigned found = sequence->count;
 
 	for (unsigned i = 0; i < step && i < 64; i++) {
+		const struct op *op = &manifest->op[sequence->step[i].op];
+
 		if ((failed >> i & 1) ||
-		    strcmp(manifest->op[sequence->step[i].op].name, name) != 0)
+		    (strcmp(op->name, name) != 0 && !op->schema->accumulates))
 			continue;
+		if (strcmp(op->name, name) != 0)
+			return sequence->count;
 		if (found != sequence->count)
 			return sequence->count;
 		found = i;

@@ -82,7 +82,8 @@ step_states(const struct manifest *manifest, const struct sequence_step *step,
 {
 	const struct op *op = &manifest->op[step->op];
 
-	if ((op->needs & ~states) != 0 || step_is_invalid(op, step))
+	if (((op->needs | op->guards) & ~states) != 0 ||
+	    (op->excludes & states) != 0 || step_is_invalid(op, step))
 		return states;
 	return (states & ~op->takes) | op->gives;
 }
