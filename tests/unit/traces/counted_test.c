@@ -69,7 +69,7 @@ each_code_has_its_rule(void **state)
 	}
 }
 
-/* EDGE, INV and CMASK have no rule. */
+/* EDGE, INV and CMASK have no rule, but for instructions of which there are never 16 in a cycle. */
 static void
 a_modified_event_is_not_compared(void **state)
 {
@@ -82,6 +82,11 @@ a_modified_event_is_not_compared(void **state)
 		assert_int_equal(counted_of(profile, 0xc0 | UINT64_C(1) << bit),
 		    known ? COUNTED_ALL : COUNTED_UNKNOWN);
 	}
+	assert_int_equal(counted_of(profile, 0x108100c0), COUNTED_CYCLE);
+	assert_int_equal(counted_of(profile, 0x108101c0), COUNTED_CYCLE);
+	assert_int_equal(counted_of(profile, 0x0f8101c0), COUNTED_UNKNOWN);
+	assert_int_equal(counted_of(profile, 0x108100c4), COUNTED_UNKNOWN);
+	assert_int_equal(counted_of(profile, 0x108500c0), COUNTED_UNKNOWN);
 }
 
 /* Five instructions, of which the last one is KIND; or an event. */

@@ -15,7 +15,8 @@
 #define SELECT_INT       TZ_BIT(20)
 #define SELECT_EN        TZ_BIT(22)
 #define SELECT_INV_CMASK UINT64_C(0xff800000)
-#define FREEZE_ON_PMI    TZ_BIT(12) /* of IA32_DEBUGCTL */
+#define SELECT_NEVER_16  UINT64_C(0x10800000) /* fewer than 16 in a cycle */
+#define FREEZE_ON_PMI    TZ_BIT(12)           /* of IA32_DEBUGCTL */
 
 /* Cycles of PAUSE without the cost model; every other instruction takes one. */
 #define PAUSE_CYCLES 140
@@ -74,13 +75,22 @@ counted_of(const struct profile *profile, uint64_t select)
 #undef COUNTED
 	};
 
-	if ((select & (SELECT_INV_CMASK | SELECT_EDGE)) != 0)
+	bool never = (select & SELECT_INV_CMASK) == SELECT_NEVER_16;
+
+	if ((select & SELECT_EDGE) != 0 ||
+	    ((select & SELECT_INV_CMASK) != 0 && !never))
 		return COUNTED_UNKNOWN;
-	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++)
-		if (rows[i].select == (select & 0xff) &&
-		    rows[i].umask == (select >> 8 & 0xff) &&
-		    is_of(profile, rows[i].family))
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		if (rows[i].select != (select & 0xff) ||
+		    rows[i].umask != (select >> 8 & 0xff) ||
+		    !is_of(profile, rows[i].family))
+			continue;
+		if (!never)
 			return rows[i].counted;
+		/* perf's precise cycles: no processor retires 16 in one. */
+		return rows[i].counted == COUNTED_ALL ? COUNTED_CYCLE
+						      : COUNTED_UNKNOWN;
+	}
 	return COUNTED_UNKNOWN;
 }
 
