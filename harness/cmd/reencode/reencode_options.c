@@ -3,6 +3,7 @@
 #include <argp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode/reencode_text.h"
@@ -123,9 +124,25 @@ parse_no_perf(const struct reencode_input *input, struct argp_state *state)
 		argp_error(state, "--tid and --symfs are for a perf.data");
 }
 
+/* A bundle of topaz record: its trace is in its perf.data. */
+static void
+find_recorded(struct reencode_input *input)
+{
+	char path[sizeof(input->recorded)];
+
+	if (input->pt != NULL || input->image_count == 0)
+		return;
+	snprintf(path, sizeof(path), "%.4000s/manifest.json", input->images[0]);
+	snprintf(input->recorded, sizeof(input->recorded), "%.4000s/perf.data",
+	    input->images[0]);
+	if (access(path, F_OK) == 0 && perf_file_is(input->recorded))
+		input->images[0] = input->recorded;
+}
+
 static void
 parse_end(struct reencode_input *input, struct argp_state *state)
 {
+	find_recorded(input);
 	if (input->pt == NULL && input->image_count != 0 &&
 	    perf_file_is(input->images[0])) {
 		input->perf = input->images[0];

@@ -13,7 +13,8 @@ struct reencode_input {
 	/* One of the three is not NULL. */
 	const char *pt;
 	const char *bundle;
-	const char *perf; /* the first of .images, too */
+	const char *perf;    /* the first of .images, too */
+	char recorded[4096]; /* its path, if a bundle's was found */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
 	bool cpu_given, form_given;

@@ -54,6 +54,8 @@ perf script -i bundle/perf.data --itrace=i0ns -F cpu,ip,period 2>messages |
 grep -q "^cpu0  $insns instructions  MATCH" theirs ||
     { echo "linux_pt: not all is listed:"; cat theirs; bad=1; }
 
+expect 0 EQUAL 0 reencode --bytes bundle
+
 # Places in the file: of the first AUX record and of the trace.
 perf script -i bundle/perf.data --show-mmap-events -D >dump 2>/dev/null
 aux=$(sed -n 's/.* \(0x[0-9a-f]*\) \[0x[0-9a-f]*\]: PERF_RECORD_AUX .*/\1/p' dump | head -n 1)
