@@ -348,6 +348,73 @@ an_answer_is_what_was_given(void **state)
 	assert_int_equal(right_number(other, "setb.1+set", 0, 1), -1);
 	assert_int_equal(right_number(other, "open+setb.1+set", 1, 1), -1);
 	manifest_free(other);
+	/* Each buffer has its own: of which is asked? */
+	assert_int_equal(
+	    fixture_read(fixture_with("configures: true",
+			     "configures: true, accumulates: true, answers: "
+			     "[{name: ctl, at: 0, bytes: 8, is: given, of: "
+			     "setb}]"),
+		&other, &said),
+	    0);
+	assert_int_equal(right_number(other, "open+setb.1+set", 0, 0), 0x200c);
+	assert_int_equal(right_number(other, "open+set+setb.1+set", 0, 0), -1);
+	assert_int_equal(
+	    right_number(other, "open+set+setb.1+set", 2, 0), 0x200c);
+	manifest_free(other);
+}
+
+/* A state that may have ended leaves open which error is right. */
+static void
+a_state_may_have_ended(void **state)
+{
+	static char text[16384];
+	struct manifest *other;
+	const char *said;
+
+	(void)state;
+	snprintf(text, sizeof(text), "%s%s",
+	    fixture_with("configures: true",
+		"configures: true, guards: [open*], refuses: true, may_take: "
+		"[open*]"),
+	    "errors: {states: [open], guarded: 16, invalid: 22}\n");
+	assert_int_equal(fixture_read(text, &other, &said), 0);
+	assert_int_equal(right_error(other, "open+set.2", 0), 22);
+	assert_int_equal(right_error(other, "open+set+set.2", 0), 0);
+	assert_int_equal(right_error(other, "open+set+set.2", 2), 22);
+	assert_int_equal(right_error(other, "open+set+open+set.2", 0), 22);
+	manifest_free(other);
+}
+
+/* A strict step needs one before it that a correct driver does not refuse. */
+static void
+what_is_refused_gives_no_state(void **state)
+{
+	static const struct {
+		const char *open;
+		unsigned count;
+	} rows[] = {
+		{ "gives: [open*]}", 2 },
+		{ "gives: [open*], guards: [loaded]}", 2 },
+		{ "gives: [open*], guards: [openb]}", 1 },
+		{ "gives: [open*], excludes: [openb]}", 2 },
+		{ "gives: [open*], excludes: [loaded]}", 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		struct sequence sequence;
+		struct manifest *other;
+		const char *said;
+
+		assert_int_equal(
+		    fixture_read(fixture_with("gives: [open*]}", rows[i].open),
+			&other, &said),
+		    0);
+		sequence = fixture_sequence(other, "open+1wait+cpus");
+		sequence_drop(other, &sequence, 2, &sequence);
+		assert_int_equal(sequence.count, rows[i].count);
+		manifest_free(other);
+	}
 }
 
 /* All states of `traced` hold for certain. */
@@ -391,6 +458,8 @@ main(void)
 		cmocka_unit_test(
 		    a_step_succeeds_where_all_before_are_a_scenarios),
 		cmocka_unit_test(an_answer_is_what_was_given),
+		cmocka_unit_test(a_state_may_have_ended),
+		cmocka_unit_test(what_is_refused_gives_no_state),
 		cmocka_unit_test(a_thread_is_traced_in_states),
 		cmocka_unit_test(
 		    an_invalid_value_is_refused_where_the_manifest_says_so),
