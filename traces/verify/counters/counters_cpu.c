@@ -32,7 +32,7 @@ counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
 
 /* Counter I of CPU has overflowed, when AT instructions had retired. */
 static void
-take_place(struct counters *counters, unsigned cpu, unsigned i, uint64_t at,
+set_pending(struct counters *counters, unsigned cpu, unsigned i, uint64_t at,
     bool interrupts)
 {
 	struct counters_cpu *own = &counters->cpu[cpu];
@@ -62,7 +62,7 @@ add_overflow(struct counters *counters, unsigned cpu, unsigned i, uint64_t at)
 		return;
 	}
 	own->overflows[own->overflow_count++] = (struct overflow){ i, at };
-	take_place(counters, cpu, i, at, own->unit.counter[i].interrupts);
+	set_pending(counters, cpu, i, at, own->unit.counter[i].interrupts);
 }
 
 /* Events of a process in ring 3 on a CPU whose counter is not on. */
@@ -565,7 +565,7 @@ overflow_by_clock(
 	}
 	own->unit.counter[number].wraps--;
 	counters->work->result->counter_overflows++;
-	take_place(counters, event->cpu, number, event->insns, event->b != 0);
+	set_pending(counters, event->cpu, number, event->insns, event->b != 0);
 }
 
 void
@@ -581,7 +581,7 @@ counters_note_overflow(struct counters *counters, const struct event *event)
 		return;
 	/* When one overflows whose value the log does not tell, only the CPU can say. */
 	if (!counters_is_compared(own, number)) {
-		take_place(
+		set_pending(
 		    counters, event->cpu, number, event->insns, event->b != 0);
 		return;
 	}

@@ -186,6 +186,7 @@ bool counters_is_compared(const struct counters_cpu *own, unsigned i);
 /* The owner of counter I; NULL: it has none. */
 struct owned *counters_owner(
     struct counters *counters, const struct counters_cpu *own, unsigned i);
+
 /* counters_clock.c: the clock has gone on, as CPU's .flow says. */
 void counters_take_clock(struct counters *counters, unsigned cpu);
 /* CPU's clock is at CYCLES. */

@@ -75,11 +75,11 @@ insn_flow_pass(struct insn_flow *flow, uint64_t at)
 
 	if (clock->known && at < clock->at)
 		return;
-	if (clock->asleep && clock->held)
+	if (clock->halted && clock->sleeps)
 		clock->last = cycles;
 	else if (clock->known)
 		clock->passed[flow->cpl != 0] += cycles;
-	clock->held = clock->asleep;
+	clock->sleeps = clock->halted;
 	clock->known = true;
 	clock->moved = false;
 	clock->at = at;
@@ -101,11 +101,11 @@ pass_times(struct insn_flow *flow)
 static void
 wake(struct insn_clock *clock)
 {
-	if (!clock->asleep)
+	if (!clock->halted)
 		return;
 	clock->passed[0] += clock->last;
-	clock->lost |= !clock->held;
-	clock->asleep = clock->held = false;
+	clock->lost |= !clock->sleeps;
+	clock->halted = clock->sleeps = false;
 	clock->last = 0;
 }
 
@@ -139,7 +139,7 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 					.before = flow->retired };
 			give_block(flow, &log->blocks[index], limit, &piece);
 			flow->clock.moved = true;
-			flow->clock.asleep = piece.last == CODE_HLT;
+			flow->clock.halted = piece.last == CODE_HLT;
 			return piece;
 		case EXEC_LOG_FILE_EVENT:
 			piece.vector = log->events[index].vector;
@@ -154,7 +154,7 @@ insn_flow_next(struct insn_flow *flow, uint64_t limit)
 		case EXEC_LOG_FILE_GAP:
 			flow->retired = log->gaps[index];
 			flow->clock.known = flow->clock.moved = false;
-			flow->clock.asleep = flow->clock.held = false;
+			flow->clock.halted = flow->clock.sleeps = false;
 			break;
 		case EXEC_LOG_FILE_MSR:
 		case EXEC_LOG_FILE_STOPPED:

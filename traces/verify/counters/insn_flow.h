@@ -39,10 +39,10 @@ struct insn_clock {
 	size_t next; /* time of the log */
 	bool known;  /* .at is a time of the clock: it has run since */
 	bool moved;  /* instructions have retired since */
-	bool asleep; /* HLT has retired, and no event has come since */
-	bool held;   /* .asleep: HLT's own end is known */
+	bool halted; /* HLT has retired, and no event has come since */
+	bool sleeps; /* .halted: HLT itself is over */
 	uint64_t at;
-	uint64_t last; /* .asleep: cycles before .at since the time before it */
+	uint64_t last; /* .sleeps: cycles from the time before .at */
 	/* To be taken by the caller: cycles that passed in ring 0, in others; more have
 	   passed, of which the log does not say where. */
 	uint64_t passed[2];
