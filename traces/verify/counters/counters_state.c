@@ -74,10 +74,12 @@ void
 counters_note_kind(struct counters *counters, const struct owned *owned)
 {
 	struct verify_counter *result = counters_result(counters, owned);
-	bool told = counted_is_told(owned->counted) && !owned->untold;
 
-	result->reported = !told && owned->samples;
-	result->unknown = !told && !owned->samples;
+	if (result->unknown ||
+	    (counted_is_told(owned->counted) && !owned->untold))
+		return;
+	result->reported = owned->samples;
+	result->unknown = !owned->samples;
 	result->reason = counted_reason(owned->counted);
 }
 
