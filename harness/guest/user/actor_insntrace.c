@@ -8,14 +8,21 @@ request(uint64_t fd, enum insntrace_command command, volatile void *argument)
 	return sys3(SYS_IOCTL, fd, command, address(argument));
 }
 
-/* The number of the first buffer's stream: those of threads have their own. */
-static uint64_t
-first_stream(uint64_t fd)
+static struct insntrace_allocation
+allocation_of(uint64_t fd)
 {
 	struct insntrace_allocation allocation = { 0 };
 
 	(void)request(fd, INSNTRACE_GET_ALLOCATION, &allocation);
-	return allocation.mode == INSNTRACE_MODE_THREAD ? THREAD_STREAM : 0;
+	return allocation;
+}
+
+/* The number of the first buffer's stream: those of threads have their own. */
+static uint64_t
+first_stream(uint64_t fd)
+{
+	return allocation_of(fd).mode == INSNTRACE_MODE_THREAD ? THREAD_STREAM
+							       : 0;
 }
 
 /* Maps a whole buffer, or *BYTES of it; returns its address or an error. */
@@ -99,13 +106,16 @@ read_buffer(uint64_t fd, uint64_t descriptor, uint64_t stream)
 	return result;
 }
 
-/* Continues after an error; returns the last error. */
+/* Reads TRACES buffers, or all.  Continues after an error; returns the last error. */
 static int64_t
 read_all(uint64_t fd, uint64_t traces)
 {
+	uint64_t all = allocation_of(fd).trace_count;
 	uint64_t first = first_stream(fd);
 	int64_t worst = 0;
 
+	if (traces < all)
+		traces = all;
 	for (uint64_t i = 0; i < traces && i < INSNTRACE_TRACES_MAX; i++) {
 		int64_t result = read_buffer(fd, i, first + i);
 

@@ -6,6 +6,7 @@
 
 struct target {
 	int64_t pid;
+	uint64_t threads; /* with one it makes no further thread */
 	uint32_t alive;
 	uint32_t waiting[2]; /* for a round, for a thread */
 };
@@ -28,6 +29,7 @@ target_spawn(const uint64_t *args)
 	if (pid < 0)
 		return pid;
 	targets[index].pid = pid;
+	targets[index].threads = args[2];
 	__atomic_store_n(&targets[index].alive, 1, __ATOMIC_SEQ_CST);
 	return pid;
 }
@@ -95,8 +97,10 @@ actor_target(uint32_t call, const uint64_t *args)
 	case SCRIPT_TARGET_GO:
 		return sys1(SYS_SEM_POST, TARGET_WORK(index));
 	case SCRIPT_TARGET_THREAD:
-		return target_ask(
-		    target, 1, TARGET_THREAD(index), TARGET_CREATED(index));
+		return target->threads < 2
+		    ? ACTOR_INVAL
+		    : target_ask(target, 1, TARGET_THREAD(index),
+			  TARGET_CREATED(index));
 	default:
 		return target_kill(target, index);
 	}
