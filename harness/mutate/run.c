@@ -126,7 +126,9 @@ work(struct crew *crew, size_t index, const char *dir)
 	} else {
 		struct mutate_result *result = &crew->run->result[index];
 
-		if (!judge_mutant(bench, index, dir, result))
+		/* A compiler that the stop has ended is no error of the mutant's. */
+		if (!judge_mutant(bench, index, dir, result) ||
+		    stop_requested())
 			return 1;
 		error = write_json(
 		    dir, record_result(bench->list, index, result), &err);
