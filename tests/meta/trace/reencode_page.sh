@@ -78,16 +78,16 @@ for name, verdict in ("differs", "DIFFERS"), ("damaged", "WRONG"):
     assert place["trace"][:len(short["trace"])] == short["trace"]
     assert len(place["both"]) > len(short["both"]) and len(place["trace"]) > len(short["trace"])
     assert len(place["instructions"]) > len(short["instructions"])
-    # Each packet leads to instructions after those of the ones before; what a conditional branch needs is in a TNT.
+    # Each packet leads to instructions after those of the ones before; what a conditional branch or a compressed RET needs is in a TNT.
     numbers, first = place["instructions_before"], place["first_instruction"]
     assert len(numbers) == len(place["both"]) and numbers == sorted(numbers)
     end = first + len(place["instructions"])
     assert numbers[-1] <= end
     for packet, begin, after in zip(place["both"], numbers, numbers[1:] + [end]):
-        branches = sum(insn["text"].split()[0] in ("jz", "jnz", "jnb", "jb", "jbe", "jnbe", "js", "jns", "jl", "jle", "jnl", "jnle")
-            for insn in place["instructions"][max(0, begin - first):max(0, after - first)])
+        names = [insn["text"].split()[0] for insn in place["instructions"][max(0, begin - first):max(0, after - first)]]
+        branches = sum(name in ("jz", "jnz", "jnb", "jb", "jbe", "jnbe", "js", "jns", "jl", "jle", "jnl", "jnle") for name in names)
         if begin >= first and packet["text"].startswith("tnt"):
-            assert branches >= 1, packet
+            assert branches + names.count("ret") >= 1, packet
         elif begin >= first and packet["text"].startswith("cyc"):
             assert branches == 0, packet
 EOF
