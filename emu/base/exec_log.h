@@ -45,8 +45,9 @@ enum exec_log_extra {
 	EXEC_LOG_STOPPED =
 	    5, /* the trace unit stopped by itself (ToPA STOP or error) after the
 		  last retired instruction */
-	EXEC_LOG_TIME = 6, /* cycles lo, hi: the core clock here; each
-			      instruction that retires afterwards adds one */
+	EXEC_LOG_TIME =
+	    6, /* cycles lo, hi: the core clock here; without the cost
+		  model each instruction that retires afterwards adds one */
 	EXEC_LOG_CODE =
 	    7, /* n, then (n + 3) / 4 words: the n bytes of code of the
 			      DEFINE or the STEP that is the next record.  A part of
