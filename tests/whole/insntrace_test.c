@@ -101,7 +101,7 @@ the_run_ends_when_a_workload_dies(void **state)
 	}
 }
 
-/* The first one's end is told once: the trace goes on until the second one's. */
+/* The end of the first workload counts once: the trace goes on until the second has ended. */
 static void
 the_trace_waits_for_the_longest_workload(void **state)
 {

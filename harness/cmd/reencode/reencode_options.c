@@ -251,7 +251,8 @@ parse_one(int key, char *arg, struct argp_state *state)
 const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
 	"--pt FILE --cpu F/M/S --image SPEC...\nDIR\nPERF.DATA [SPEC...]",
 	"Recovers the control flow of a captured trace, of the streams of "
-	"the bundle DIR or of the traces of a perf.data, re-encodes it and "
+	"the bundle DIR (of topaz record: its perf.data) or of the traces of a "
+	"perf.data, re-encodes it and "
 	"compares the packets.",
 	NULL, NULL, NULL };
 

@@ -272,6 +272,19 @@ right_error(const struct manifest *of, const char *text, uint64_t failed)
 	return sequence_error(of, &sequence, sequence.count - 1, failed);
 }
 
+/* The manifest in which "set" has KEYS in place of "configures: true"; TEXT: its text. */
+static struct manifest *
+read_with_errors(char *text, size_t bytes, const char *keys)
+{
+	struct manifest *other;
+	const char *said;
+
+	snprintf(text, bytes, "%s%s", fixture_with("configures: true", keys),
+	    "errors: {states: [open], guarded: 16, invalid: 22}\n");
+	assert_int_equal(fixture_read(text, &other, &said), 0);
+	return other;
+}
+
 static void
 an_error_is_known_where_one_reason_is(void **state)
 {
@@ -280,11 +293,8 @@ an_error_is_known_where_one_reason_is(void **state)
 	const char *said, *at;
 
 	(void)state;
-	snprintf(text, sizeof(text), "%s%s",
-	    fixture_with("configures: true",
-		"configures: true, guards: [open*], refuses: true"),
-	    "errors: {states: [open], guarded: 16, invalid: 22}\n");
-	assert_int_equal(fixture_read(text, &other, &said), 0);
+	other = read_with_errors(text, sizeof(text),
+	    "configures: true, guards: [open*], refuses: true");
 	assert_int_equal(right_error(other, "open+set", 0), 0);
 	assert_int_equal(right_error(other, "open+set.2", 0), 22);
 	assert_int_equal(right_error(other, "set", 0), 16);
@@ -369,15 +379,11 @@ a_state_may_have_ended(void **state)
 {
 	static char text[16384];
 	struct manifest *other;
-	const char *said;
 
 	(void)state;
-	snprintf(text, sizeof(text), "%s%s",
-	    fixture_with("configures: true",
-		"configures: true, guards: [open*], refuses: true, may_take: "
-		"[open*]"),
-	    "errors: {states: [open], guarded: 16, invalid: 22}\n");
-	assert_int_equal(fixture_read(text, &other, &said), 0);
+	other = read_with_errors(text, sizeof(text),
+	    "configures: true, guards: [open*], refuses: true, may_take: "
+	    "[open*]");
 	assert_int_equal(right_error(other, "open+set.2", 0), 22);
 	assert_int_equal(right_error(other, "open+set+set.2", 0), 0);
 	assert_int_equal(right_error(other, "open+set+set.2", 2), 22);

@@ -214,6 +214,7 @@ enum wrong {
 	SAID_FEWER_LOST,
 	NO_CPU,
 	ANOTHER_EVENT, /* cycles: no counter counts them */
+	ANOTHER_CLOCK, /* the same of reference cycles */
 	TWO_COUNTERS,
 	OLD,    /* the recording does not tell the controls */
 	BEFORE, /* the counter runs when the recording begins */
@@ -247,8 +248,11 @@ sample(struct tape *tape, enum wrong wrong)
 	if (wrong == SURPLUS)
 		put_sample(tape, USER_CODE + 14, cpu);
 	write_msr(tape, CONTROL, 0);
-	add_perf_data(
-	    tape, 0, wrong == ANOTHER_EVENT ? 0 : 1, PERIOD, EXCLUDE_KERNEL);
+	add_perf_data(tape, 0,
+	    wrong == ANOTHER_EVENT       ? 0
+		: wrong == ANOTHER_CLOCK ? 9
+					 : 1,
+	    PERIOD, EXCLUDE_KERNEL);
 }
 
 static void
@@ -270,6 +274,7 @@ samples_are_at_the_nmis_of_overflows(void **state)
 		    1, 1, 0 },
 		{ SURPLUS, "on cpu0: no overflow was there", 3, 2, 1, 0 },
 		{ ANOTHER_EVENT, "on cpu0: no overflow was there", 2, 0, 0, 0 },
+		{ ANOTHER_CLOCK, "on cpu0: no overflow was there", 2, 0, 0, 0 },
 	};
 
 	(void)state;

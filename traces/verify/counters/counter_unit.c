@@ -56,7 +56,7 @@ const char *
 counted_reason(enum counted counted)
 {
 	if (counted == COUNTED_CYCLE)
-		return "the execution log lacks times of its cycles";
+		return "the execution log does not have the times of these cycles";
 	return counted == COUNTED_REFERENCE ? "reference cycles"
 					    : "the event has no rule";
 }

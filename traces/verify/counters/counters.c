@@ -356,24 +356,27 @@ static int
 compare(struct counters *counters, const struct event *events, size_t count,
     const uint64_t *insns)
 {
+	int error = 0;
+
 	replay(counters, events, count, insns);
 	for (unsigned cpu = 0; cpu < counters->work->bundle->info.cpu_count;
 	     cpu++)
 		counters_finish_cpu(counters, cpu);
 	if (counters->no_memory)
 		return 0;
+	if (counters->work->perf == NULL)
+		error = counters_compare_log(counters);
+	else
+		perf_counters_compare(counters);
 	for (size_t i = 0; i < counters->owned_count; i++) {
 		struct verify_counter *of = counters_result(
 		    counters, &counters->owned[i]);
 
 		of->events = counters->owned[i].total;
 		/* Perhaps it has counted nothing. */
-		of->unknown |= of->reported && of->overflows == 0;
+		of->unknown |= of->reported && of->overflows + of->read == 0;
 	}
-	if (counters->work->perf == NULL)
-		return counters_compare_log(counters);
-	perf_counters_compare(counters);
-	return 0;
+	return error;
 }
 
 int

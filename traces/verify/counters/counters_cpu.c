@@ -572,9 +572,7 @@ void
 counters_note_overflow(struct counters *counters, const struct event *event)
 {
 	struct counters_cpu *own = &counters->cpu[event->cpu];
-	unsigned number = event->a < 32
-	    ? (unsigned)event->a
-	    : COUNTER_GENERAL + (unsigned)event->a - 32;
+	unsigned number = counters_number(event);
 	const struct overflow *first = own->overflows;
 
 	if (own->differs || number >= COUNTER_COUNT)

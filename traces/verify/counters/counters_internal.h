@@ -44,7 +44,7 @@ struct owned {
 	unsigned number; /* of the CPU's counter */
 	unsigned cpu;    /* .by_process is false */
 	bool by_process, samples, descendants, started, user, os;
-	bool untold;       /* the log lacks times that its cycles need */
+	bool untold; /* the execution log does not have the times of its cycles */
 	uint64_t starts;   /* how often it was started */
 	uint64_t read_run; /* .starts of a sample of the CPU that is in the log */
 	enum counted counted;
@@ -160,7 +160,7 @@ struct counters {
 struct verify_counter *counters_result(
     const struct counters *counters, const struct owned *owned);
 
-/* What the log tells of OWNED's event, in its result. */
+/* Says in OWNED's result whether the execution log tells how often its event came. */
 void counters_note_kind(struct counters *counters, const struct owned *owned);
 
 /* The first difference of a counter is a finding; others are counted. */
@@ -178,11 +178,13 @@ struct space *counters_space(struct counters *counters, uint64_t pid);
 uint64_t counters_pid_of(const struct counters *counters, uint64_t cr3);
 bool counters_is_target(const struct owned *owned, uint64_t pid);
 
-/* The first difference of a CPU is a finding; what follows from it is none. */
+/* Adds a finding about CPU, unless there is one already. */
 void counters_differ(struct counters *counters, unsigned cpu, const char *fmt,
     ...) __attribute__((format(printf, 3, 4)));
 /* Counter I has a value that the execution log tells. */
 bool counters_is_compared(const struct counters_cpu *own, unsigned i);
+/* The counter that EVENT names; COUNTER_COUNT or more: there is no such counter. */
+unsigned counters_number(const struct event *event);
 /* The owner of counter I; NULL: it has none. */
 struct owned *counters_owner(
     struct counters *counters, const struct counters_cpu *own, unsigned i);

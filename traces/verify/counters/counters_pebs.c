@@ -69,9 +69,7 @@ void
 counters_note_reset(struct counters *counters, const struct event *event)
 {
 	struct counters_cpu *own = &counters->cpu[event->cpu];
-	unsigned number = event->a < 32
-	    ? (unsigned)event->a
-	    : COUNTER_GENERAL + (unsigned)event->a - 32;
+	unsigned number = counters_number(event);
 
 	if (number >= COUNTER_COUNT)
 		return;

@@ -115,3 +115,10 @@ counters_owner(
 	    ? NULL
 	    : &counters->owned[own->use[i].owner];
 }
+
+unsigned
+counters_number(const struct event *event)
+{
+	return event->a < 32 ? (unsigned)event->a
+			     : COUNTER_GENERAL + (unsigned)event->a - 32;
+}
