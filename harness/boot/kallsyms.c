@@ -6,15 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each table begins at a multiple of it. */
-#define ALIGN      8
 #define TOKENS     256
 #define MARKED     256 /* symbols from one marker to the next */
 #define NAME_BYTES 512 /* of the longest name, uncompressed */
 #define NAMES_MAX \
  ((size_t)16 << 20) /* bytes of all names and what follows them */
 #define SYMBOLS_MAX (1u << 22)
-#define KERNEL_VA   UINT64_C(0xffffffff80000000)
 
 struct kallsyms {
 	uint8_t *names; /* compressed */
@@ -30,13 +27,15 @@ struct kallsyms {
 struct tables {
 	const uint8_t *ram;
 	size_t ram_bytes;
+	uint64_t va;  /* of the first byte of RAM */
+	size_t align; /* each table begins at a multiple of it */
 	size_t tokens, token_index, markers, names, num;
 };
 
 static size_t
-align(size_t at)
+align(const struct tables *tables, size_t at)
 {
-	return (at + ALIGN - 1) / ALIGN * ALIGN;
+	return (at + tables->align - 1) / tables->align * tables->align;
 }
 
 static uint32_t
@@ -65,7 +64,7 @@ has_index(struct tables *tables, size_t at)
 		begin[i] = end - at;
 		end = (size_t)(nul - tables->ram) + 1;
 	}
-	tables->token_index = align(end);
+	tables->token_index = align(tables, end);
 	if (tables->token_index + 2 * TOKENS > tables->ram_bytes)
 		return false;
 	for (unsigned i = 0; i < TOKENS; i++) {
@@ -101,7 +100,7 @@ find_tokens(struct tables *tables, size_t from)
 	for (unsigned left = '0' + 1; at > 0; at--)
 		if (tables->ram[at - 1] == 0 && --left == 0)
 			break;
-	return at % ALIGN == 0 && has_index(tables, at);
+	return at % tables->align == 0 && has_index(tables, at);
 }
 
 /* The bytes of the compressed name at AT with its length; 0: it ends after LIMIT. */
@@ -131,7 +130,7 @@ static bool
 are_names(struct tables *tables, size_t at)
 {
 	uint32_t count = word(tables, at);
-	size_t begin = at + ALIGN, end = begin, markers, length;
+	size_t begin = at + tables->align, end = begin, markers, length;
 
 	if (count < MARKED || count > SYMBOLS_MAX)
 		return false;
@@ -143,7 +142,7 @@ are_names(struct tables *tables, size_t at)
 			return false;
 		end += bytes;
 	}
-	markers = align(end);
+	markers = align(tables, end);
 	end = begin;
 	for (uint32_t i = 0; i < count; i++) {
 		if (i % MARKED == 0 &&
@@ -162,8 +161,8 @@ are_names(struct tables *tables, size_t at)
 static bool
 find_names(struct tables *tables)
 {
-	for (size_t at = tables->tokens; at >= 2 * ALIGN;) {
-		at -= ALIGN;
+	for (size_t at = tables->tokens; at >= 2 * tables->align;) {
+		at -= tables->align;
 		if (tables->tokens - at > NAMES_MAX)
 			return false;
 		if (are_names(tables, at))
@@ -208,28 +207,50 @@ is_ascending(const struct kallsyms *kallsyms)
 	return true;
 }
 
-/* The addresses are before the number of symbols or, since 6.4, after the tokens. */
+/* Before 6.4: the addresses, then their base, are before the number of symbols. */
 static bool
-find_addresses(struct kallsyms *kallsyms, const struct tables *tables)
+find_addresses_before(struct kallsyms *kallsyms, const struct tables *tables)
 {
-	size_t bytes = align(4 * (size_t)kallsyms->count);
-	size_t after = align(tables->token_index + 2 * TOKENS);
+	size_t bytes = align(tables, 4 * (size_t)kallsyms->count);
 	uint64_t base;
 
-	if (tables->num >= bytes + ALIGN) {
-		base = base_at(tables, tables->num - ALIGN);
-		if (base >= KERNEL_VA) {
-			fill_addresses(kallsyms, tables,
-			    tables->num - ALIGN - bytes, base);
-			if (is_ascending(kallsyms))
-				return true;
-		}
-	}
-	base = base_at(tables, after + bytes);
-	if (base < KERNEL_VA)
+	if (tables->num < bytes + sizeof(base))
+		return false;
+	base = base_at(tables, tables->num - sizeof(base));
+	if (base < KALLSYMS_KERNEL_VA)
+		return false;
+	fill_addresses(
+	    kallsyms, tables, tables->num - sizeof(base) - bytes, base);
+	return is_ascending(kallsyms);
+}
+
+/* 6.4 to 6.19: the addresses, then their base, are after the tokens. */
+static bool
+find_addresses_after(struct kallsyms *kallsyms, const struct tables *tables)
+{
+	size_t bytes = align(tables, 4 * (size_t)kallsyms->count);
+	size_t after = align(tables, tables->token_index + 2 * TOKENS);
+	uint64_t base = base_at(tables, after + bytes);
+
+	if (base < KALLSYMS_KERNEL_VA)
 		return false;
 	fill_addresses(kallsyms, tables, after, base);
 	return is_ascending(kallsyms);
+}
+
+/* Since 7.0 there is no base: each word is the distance of an address from itself. */
+static bool
+find_distances_after(struct kallsyms *kallsyms, const struct tables *tables)
+{
+	size_t after = align(tables, tables->token_index + 2 * TOKENS);
+
+	for (uint32_t i = 0; i < kallsyms->count; i++) {
+		size_t at = after + 4 * (size_t)i;
+
+		kallsyms->va[i] = tables->va + at +
+		    (uint64_t)(int64_t)(int32_t)word(tables, at);
+	}
+	return kallsyms->va[0] >= KALLSYMS_KERNEL_VA && is_ascending(kallsyms);
 }
 
 static void
@@ -260,7 +281,9 @@ copy_tables(const struct tables *tables)
 	kallsyms->name_at = calloc(kallsyms->count, sizeof(*kallsyms->name_at));
 	if (kallsyms->names == NULL || kallsyms->tokens == NULL ||
 	    kallsyms->va == NULL || kallsyms->name_at == NULL ||
-	    !find_addresses(kallsyms, tables)) {
+	    !(find_addresses_before(kallsyms, tables) ||
+		find_addresses_after(kallsyms, tables) ||
+		find_distances_after(kallsyms, tables))) {
 		kallsyms_free(kallsyms);
 		return NULL;
 	}
@@ -273,18 +296,28 @@ copy_tables(const struct tables *tables)
 	return kallsyms;
 }
 
-struct kallsyms *
-kallsyms_read(const uint8_t *ram, size_t count)
+static struct kallsyms *
+read_aligned(struct tables *tables, size_t align)
 {
-	struct tables tables = { .ram = ram, .ram_bytes = count };
 	size_t from = 0;
 
-	while (!find_tokens(&tables, from)) {
-		if (tables.tokens < from || tables.tokens == 0)
+	tables->align = align;
+	while (!find_tokens(tables, from)) {
+		if (tables->tokens < from || tables->tokens == 0)
 			return NULL;
-		from = tables.tokens + 1;
+		from = tables->tokens + 1;
 	}
-	return find_names(&tables) ? copy_tables(&tables) : NULL;
+	return find_names(tables) ? copy_tables(tables) : NULL;
+}
+
+struct kallsyms *
+kallsyms_read(const uint8_t *ram, size_t count, uint64_t va)
+{
+	struct tables tables = { .ram = ram, .ram_bytes = count, .va = va };
+	struct kallsyms *kallsyms = read_aligned(&tables, sizeof(uint64_t));
+
+	return kallsyms != NULL ? kallsyms
+				: read_aligned(&tables, sizeof(uint32_t));
 }
 
 void
@@ -325,7 +358,7 @@ kallsyms_format(
 	uint32_t low = 0, high = kallsyms->count;
 	char name[NAME_BYTES];
 
-	if (va < KERNEL_VA || va >= kallsyms->va[high - 1])
+	if (va < KALLSYMS_KERNEL_VA || va >= kallsyms->va[high - 1])
 		return false;
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;

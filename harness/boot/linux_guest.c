@@ -312,7 +312,8 @@ linux_guest_place(
 	if (!guest->kallsyms_sought)
 		guest->kallsyms = kallsyms_read(
 		    machine_ram(guest->machine) + KERNEL_PA,
-		    left < KERNEL_BYTES ? left : KERNEL_BYTES);
+		    left < KERNEL_BYTES ? left : KERNEL_BYTES,
+		    KALLSYMS_KERNEL_VA + KERNEL_PA);
 	guest->kallsyms_sought = true;
 	if (guest->kallsyms == NULL ||
 	    !kallsyms_format(

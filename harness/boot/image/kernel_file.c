@@ -202,7 +202,7 @@ take_packed(const char *path, struct bytes files, struct kernel_file *image,
 	if (error == -TZ_ENOENT)
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: a package without a kernel (boot/vmlinuz-* or "
-		    "lib/modules/*/vmlinuz); from Linux 7.2 on, Debian has it "
+		    "lib/modules/*/vmlinuz); from Linux 6.19 on, Debian has it "
 		    "in linux-binary-*",
 		    path);
 	return error == 0 ? take_kernel(path, kernel, image, err) : error;
