@@ -34,6 +34,17 @@ compare(const void *a, const void *b)
 	return x->name < y->name ? -1 : x->name > y->name;
 }
 
+/*
+ * What stands before a function's first instruction and has a name in kallsyms: its
+ * padding (CONFIG_CALL_PADDING, objtool) and clang's type of it (CONFIG_CFI_CLANG).
+ */
+static bool
+is_before_function(const char *name)
+{
+	return strncmp(name, "__pfx_", 6) == 0 ||
+	    strncmp(name, "__cfi_", 6) == 0;
+}
+
 /* "ADDRESS TYPE NAME[\t[MODULE]]": a function of the kernel; else false. */
 static bool
 read_line(const char *line, size_t length, struct symbol *symbol, char **name)
@@ -48,7 +59,8 @@ read_line(const char *line, size_t length, struct symbol *symbol, char **name)
 	text[length] = '\0';
 	if (sscanf(text, "%" SCNx64 " %c %n", &symbol->va, &type, &at) != 2 ||
 	    at == 0 || (type != 't' && type != 'T') ||
-	    symbol->va < KERNEL_BEGIN || strchr(text + at, '\t') != NULL)
+	    symbol->va < KERNEL_BEGIN || strchr(text + at, '\t') != NULL ||
+	    is_before_function(text + at))
 		return false;
 	symbol->name = strcpy(*name, text + at);
 	*name += strlen(text + at) + 1;

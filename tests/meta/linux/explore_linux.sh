@@ -1,7 +1,7 @@
 #!/bin/sh
 # Goal: topaz explore linux-pt finds mistakes in a booted kernel, its tokens replay, and bad
 # input is one line. Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test,
-# with bytes of its code changed; without it only the bad input.
+# with bytes of its code changed, and schedules of 6.12; without 6.1 only the bad input.
 # usage: explore_linux.sh TOPAZ LINUX_BUGS
 topaz=$(realpath "$1")
 bugs=$(realpath "$2")
@@ -56,4 +56,10 @@ fi
 "$topaz" explore linux-pt --kernel "$kernel" --run idle >log 2>&1
 [ $? = 2 ] && grep -q 'exit code 3 and has begun no trace' log ||
     { echo "explore_linux: a script without a trace"; cat log; bad=1; }
+# A newer kernel has names for what stands before each function.
+new=$(ls "${XDG_CACHE_HOME:-$HOME/.cache}"/topaz/packages/linux-image-6.12.*-cloud-amd64*.deb 2>/dev/null | head -n 1)
+if [ -n "$new" ]; then
+	"$topaz" explore linux-pt --kernel "$new" --kinds lost --budget 2 -o new >log 2>&1 ||
+	    { echo "explore_linux: $new"; cat log; bad=1; }
+fi
 exit $bad

@@ -93,9 +93,12 @@ other_rows_are_told_apart(void **state)
 	assert_false(linux_console_is_deadly("all is well"));
 }
 
+/* With the names that newer kernels give to what stands before a function. */
 static const char symbols[] = "ffffffff81000000 T startup_64\n"
 			      "ffffffff81001000 t pt_event_stop\n"
+			      "ffffffff810010f0 t __pfx_pt_buffer_setup_aux\n"
 			      "ffffffff81001100 t pt_buffer_setup_aux\n"
+			      "ffffffff810011f0 T __cfi_intel_pt_interrupt\n"
 			      "ffffffff81001200 T intel_pt_interrupt\n"
 			      "ffffffff81001300 t uncore_device\n"
 			      "ffffffff81002000 T perf_aux_output_begin\n"
