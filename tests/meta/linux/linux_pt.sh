@@ -108,6 +108,14 @@ expect 0 "" 0 record --workload busy --cpus 2 \
 [ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' hard)" = 2 ] &&
     grep -q '^branches:k  period 500  MATCH  ([1-9]' hard ||
     { echo "linux_pt: a busy program is not compared:"; cat hard; bad=1; }
+# Bytes that the kernel does not tell of: one cause, and what follows is compared.
+expect 0 "" 0 record --workload busy --perf '-B -N -e intel_pt//' -o one
+gone=$(python3 "$here/linux/drop_aux.py" one/perf.data changed) || bad=1
+"$topaz" verify one --perf-data changed >found 2>&1
+[ $? = 1 ] && grep -q "no AUX record names the $gone bytes that cpu0 wrote from offset" found &&
+    grep -q "cpu0: $gone bytes never reported" found &&
+    [ "$(grep -c '^FINDING' found)" = 2 ] && grep -q '^cpu0 .*  MATCH ' found ||
+    { echo "linux_pt: an AUX record without its bytes:"; cat found; bad=1; }
 # A hybrid part: the kernel has a PMU for each kind of core.
 expect 0 "" 0 record --workload watch --cpus 2 --profile alderlake-p,alderlake-e \
     --perf '-a -e intel_pt// -e instructions -c 100000' -o two

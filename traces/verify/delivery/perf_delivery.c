@@ -91,6 +91,93 @@ cpu_of(const struct matcher *matcher, const struct perf_record *record)
 	return record->cpu == PERF_NO_CPU && count == 1 ? 0 : record->cpu;
 }
 
+/* True if CHUNK is what CPU's unit wrote last before FALL. */
+static bool
+ends_at(const struct matcher *matcher, unsigned cpu, const struct fall *fall,
+    const struct perf_aux_chunk *chunk, uint8_t *room)
+{
+	const struct trace_off *frames = &matcher->work->trace_off[cpu];
+	uint64_t tail = chunk->bytes < 64 ? chunk->bytes : 64;
+
+	if (fall->offset < chunk->bytes)
+		return false;
+	return trace_off_copy(frames, fall->offset - tail, tail, room) ==
+	    tail &&
+	    memcmp(room, chunk->trace + chunk->bytes - tail, tail) == 0 &&
+	    trace_off_copy(frames, fall->offset - chunk->bytes, chunk->bytes,
+		room) == chunk->bytes &&
+	    memcmp(room, chunk->trace, chunk->bytes) == 0;
+}
+
+/* The fall, FROM or a later one, that CHUNK ends at; NULL: none, or no memory. */
+static const struct fall *
+find_end(struct matcher *matcher, unsigned cpu, size_t from,
+    const struct perf_aux_chunk *chunk)
+{
+	const struct unit *unit = &matcher->units.unit[cpu];
+	uint8_t *room = malloc((size_t)chunk->bytes + 1);
+	size_t i = from;
+
+	if (room == NULL) {
+		matcher->no_memory = true;
+		return NULL;
+	}
+	while (i < unit->fall_count &&
+	    !ends_at(matcher, cpu, &unit->falls[i], chunk, room))
+		i++;
+	free(room);
+	return i < unit->fall_count ? &unit->falls[i] : NULL;
+}
+
+/* The last of the bytes of RECORD that a chunk of QUEUE has; of no bytes if none has. */
+static struct perf_aux_chunk
+chunk_of(const struct queue *queue, struct perf_aux_record record)
+{
+	struct perf_aux_chunk part = { 0 };
+	uint64_t end = record.offset + record.bytes;
+
+	for (size_t i = 0; i < queue->aux->chunk_count; i++) {
+		const struct perf_aux_chunk *chunk = &queue->aux->chunks[i];
+		uint64_t begin = chunk->offset > record.offset ? chunk->offset
+							       : record.offset;
+
+		if (begin < end && chunk->offset + chunk->bytes >= end) {
+			part = *chunk;
+			part.trace += begin - chunk->offset;
+			part.bytes = end - begin;
+			part.offset = begin;
+		}
+	}
+	return part;
+}
+
+/*
+ * Where RECORD does not end at a fall of TraceEn, output may be missing before it: passes
+ * over what is, up to the next fall that its bytes were written before.
+ */
+static void
+pass_missing(struct matcher *matcher, const struct queue *queue,
+    const struct perf_record *record, unsigned cpu)
+{
+	const struct unit *unit = &matcher->units.unit[cpu];
+	struct perf_aux_record aux = perf_record_aux(record);
+	struct perf_aux_chunk chunk = chunk_of(queue, aux);
+	uint64_t end = matcher->named[cpu] + aux.bytes;
+	const struct fall *fall = units_find_fall(unit, end);
+
+	if (fall == NULL || fall->offset == end || chunk.bytes == 0)
+		return;
+	fall = find_end(matcher, cpu, (size_t)(fall - unit->falls), &chunk);
+	if (fall == NULL)
+		return;
+	verify_add_finding(matcher->work,
+	    "perf.data: no AUX record names the %" PRIu64
+	    " bytes that cpu%u wrote from offset %" PRIu64
+	    " on, before those of the AUX record at byte %" PRIu64,
+	    fall->offset - end, cpu, matcher->named[cpu], record->offset);
+	matcher->named[cpu] += fall->offset - end;
+}
+
 /* Judges where RECORD, which names output of CPU from BEGIN on, ends. */
 static void
 judge_end(struct matcher *matcher, const struct perf_record *record,
@@ -154,6 +241,7 @@ take_aux_record(struct matcher *matcher, const struct perf_record *record)
 		    " bytes before the AUX offset %#" PRIx64,
 		    aux.offset - queue->next, aux.offset);
 	name_output(matcher, queue, cpu, aux.offset - queue->next);
+	pass_missing(matcher, queue, record, cpu);
 	begin = matcher->named[cpu];
 	name_output(matcher, queue, cpu, aux.bytes);
 	judge_end(matcher, record, cpu, begin);
@@ -229,44 +317,6 @@ deliver_queue(struct matcher *matcher, struct queue *queue)
 	}
 }
 
-/* True if CHUNK is what CPU's unit wrote last before FALL. */
-static bool
-is_snapshot_at(const struct matcher *matcher, unsigned cpu,
-    const struct fall *fall, const struct perf_aux_chunk *chunk, uint8_t *room)
-{
-	const struct trace_off *frames = &matcher->work->trace_off[cpu];
-	uint64_t tail = chunk->bytes < 64 ? chunk->bytes : 64;
-
-	if (fall->offset < chunk->bytes)
-		return false;
-	return trace_off_copy(frames, fall->offset - tail, tail, room) ==
-	    tail &&
-	    memcmp(room, chunk->trace + chunk->bytes - tail, tail) == 0 &&
-	    trace_off_copy(frames, fall->offset - chunk->bytes, chunk->bytes,
-		room) == chunk->bytes &&
-	    memcmp(room, chunk->trace, chunk->bytes) == 0;
-}
-
-/* Where CHUNK was taken, at or after fall FROM; NULL: nowhere, or no memory. */
-static const struct fall *
-find_snapshot(struct matcher *matcher, unsigned cpu, size_t from,
-    const struct perf_aux_chunk *chunk)
-{
-	const struct unit *unit = &matcher->units.unit[cpu];
-	uint8_t *room = malloc((size_t)chunk->bytes + 1);
-	size_t i = from;
-
-	if (room == NULL) {
-		matcher->no_memory = true;
-		return NULL;
-	}
-	while (i < unit->fall_count &&
-	    !is_snapshot_at(matcher, cpu, &unit->falls[i], chunk, room))
-		i++;
-	free(room);
-	return i < unit->fall_count ? &unit->falls[i] : NULL;
-}
-
 /* Snapshots overlap; each byte is delivered once. */
 static void
 deliver_snapshots(struct matcher *matcher, const struct perf_aux_queue *aux)
@@ -278,7 +328,7 @@ deliver_snapshots(struct matcher *matcher, const struct perf_aux_queue *aux)
 
 	for (size_t i = 0; i < aux->chunk_count; i++) {
 		const struct perf_aux_chunk *chunk = &aux->chunks[i];
-		const struct fall *fall = find_snapshot(
+		const struct fall *fall = find_end(
 		    matcher, aux->cpu, from, chunk);
 		uint64_t begin;
 

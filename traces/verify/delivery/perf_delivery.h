@@ -5,9 +5,10 @@
  * read these bytes.  The account (../account.h) and the decoding go on from there.
  *
  * On each CPU the AUX records, in the order of time, must name the unit's output from its
- * first byte on, without a gap, and each must end where TraceEn fell.  TRUNCATED must be
- * there where the unit stopped by itself, and nowhere else.  A snapshot must be the last
- * output before a fall of TraceEn.
+ * first byte on, without a gap, and each must end where TraceEn fell.  If output is missing
+ * before a record, its bytes tell how much, and what follows is matched from there.
+ * TRUNCATED must be there where the unit stopped by itself, and nowhere else.  A snapshot
+ * must be the last output before a fall of TraceEn.
  */
 #ifndef TOPAZ_TRACES_VERIFY_DELIVERY_PERF_DELIVERY_H
 #define TOPAZ_TRACES_VERIFY_DELIVERY_PERF_DELIVERY_H
