@@ -8,21 +8,11 @@ request(uint64_t fd, enum insntrace_command command, volatile void *argument)
 	return sys3(SYS_IOCTL, fd, command, address(argument));
 }
 
-static struct insntrace_allocation
-allocation_of(uint64_t fd)
-{
-	struct insntrace_allocation allocation = { 0 };
-
-	(void)request(fd, INSNTRACE_GET_ALLOCATION, &allocation);
-	return allocation;
-}
-
 /* The number of the first buffer's stream: those of threads have their own. */
 static uint64_t
-first_stream(uint64_t fd)
+first_stream(const struct insntrace_allocation *allocation)
 {
-	return allocation_of(fd).mode == INSNTRACE_MODE_THREAD ? THREAD_STREAM
-							       : 0;
+	return allocation->mode == INSNTRACE_MODE_THREAD ? THREAD_STREAM : 0;
 }
 
 /* Maps a whole buffer, or *BYTES of it; returns its address or an error. */
@@ -48,13 +38,17 @@ map(uint64_t fd, uint64_t descriptor, uint64_t *bytes)
 static int64_t
 name_frames(uint64_t fd, uint64_t descriptor, uint64_t bytes)
 {
+	struct insntrace_allocation allocation = { 0 };
 	int64_t base = map(fd, descriptor, &bytes);
 	int64_t result;
 
 	if (base < 0)
 		return base;
-	result = sys3(
-	    SYS_BUFFER, first_stream(fd) + descriptor, (uint64_t)base, bytes);
+	result = request(fd, INSNTRACE_GET_ALLOCATION, &allocation);
+	if (result == 0)
+		result = sys3(SYS_BUFFER,
+		    first_stream(&allocation) + descriptor, (uint64_t)base,
+		    bytes);
 	sys2(SYS_MUNMAP, (uint64_t)base, bytes);
 	return result;
 }
@@ -110,14 +104,16 @@ read_buffer(uint64_t fd, uint64_t descriptor, uint64_t stream)
 static int64_t
 read_all(uint64_t fd, uint64_t traces)
 {
-	uint64_t all = allocation_of(fd).trace_count;
-	uint64_t first = first_stream(fd);
-	int64_t worst = 0;
+	struct insntrace_allocation allocation = { 0 };
+	int64_t worst = request(fd, INSNTRACE_GET_ALLOCATION, &allocation);
 
-	if (traces < all)
-		traces = all;
+	if (worst < 0)
+		return worst;
+	if (traces < allocation.trace_count)
+		traces = allocation.trace_count;
 	for (uint64_t i = 0; i < traces && i < INSNTRACE_TRACES_MAX; i++) {
-		int64_t result = read_buffer(fd, i, first + i);
+		int64_t result = read_buffer(
+		    fd, i, first_stream(&allocation) + i);
 
 		if (result < 0)
 			worst = result;

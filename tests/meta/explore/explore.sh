@@ -299,6 +299,9 @@ expect 5 "sampled" 0 explore "$@" -o other --require-exhaustive
 # A process ends while the driver is unloaded.
 expect 0 "0 failed" 0 explore insntrace@2=load+open+initthread+spawn+kill+unload \
     --budget 100 --no-sequences --no-pages --progress none -o other
+# Calls that the program makes of its own fail, too: a buffer of a thread is not taken for a CPU's.
+expect 0 "after 100 % of the first" 0 explore insntrace/it-thread --kinds fail \
+    --no-sequences --no-pages --progress none -o other
 # Only the depth that was asked for has to be exhaustive.
 set -- insntrace=load+unload --progress none --require-exhaustive -o other
 expect 0 "0 failed" 0 explore "$@" --kinds nmi --budget 800
