@@ -53,6 +53,8 @@ format_how(const struct campaign *campaign, const struct campaign_area *area,
     char how[FINDING_NAME_BYTES])
 {
 	struct corpus_counts counts;
+	double percent = 100.0 * (double)area->keep / (double)TRIAL_KEEP_ALL;
+	int digits = percent < 99.5 ? 2 : 3;
 
 	if (area->endless) {
 		snprintf(how, FINDING_NAME_BYTES,
@@ -64,18 +66,15 @@ format_how(const struct campaign *campaign, const struct campaign_area *area,
 		if (area->each_max != 0) {
 			snprintf(how, FINDING_NAME_BYTES,
 			    "sampled, about %" PRIu64
-			    " after %.2g %% of the first",
-			    area->each_max,
-			    100.0 * (double)area->keep /
-				(double)TRIAL_KEEP_ALL);
+			    " after %.*g %% of the first",
+			    area->each_max, digits, percent);
 			return;
 		}
 		__attribute__((fallthrough));
 	case AREA_ONE:
 		if (area->keep < TRIAL_KEEP_ALL)
-			snprintf(how, FINDING_NAME_BYTES, "sampled, %.2g %%",
-			    100.0 * (double)area->keep /
-				(double)TRIAL_KEEP_ALL);
+			snprintf(how, FINDING_NAME_BYTES, "sampled, %.*g %%",
+			    digits, percent);
 		else
 			snprintf(how, FINDING_NAME_BYTES, "exhaustive");
 		return;
