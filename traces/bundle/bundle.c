@@ -5,6 +5,7 @@
 #include "traces/bundle/zfile.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,34 +77,54 @@ bundle_check_size(
 	return 0;
 }
 
+/* Compares each block of FILE, which is open as OPENED, with its digest. */
+static int
+bundle_check_blocks(
+    FILE *opened, const struct manifest_file *file, struct tz_error *err)
+{
+	char check[DIGEST_TEXT_BYTES];
+	uint8_t *block = malloc(DIGEST_BLOCK_BYTES);
+	int error = 0;
+
+	if (block == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", file->name);
+	for (uint64_t at = 0; error == 0 && at < file->bytes;) {
+		uint64_t left = file->bytes - at;
+		size_t size = left < DIGEST_BLOCK_BYTES ? left
+							: DIGEST_BLOCK_BYTES;
+
+		if (fread(block, 1, size, opened) != size) {
+			error = tz_error(err, TZ_EIO,
+			    "%s: changes while it is read", file->name);
+			break;
+		}
+		digest_bytes(block, size, check);
+		if (strcmp(check, file->blocks[at / DIGEST_BLOCK_BYTES]) != 0)
+			error = tz_error(err, TZ_EFORMAT,
+			    "%s: corrupt in bytes %" PRIu64 "..%" PRIu64,
+			    file->name, at, at + size - 1);
+		at += size;
+	}
+	free(block);
+	return error;
+}
+
 static int
 bundle_check_file(
     const char *dir, const struct manifest_file *file, struct tz_error *err)
 {
-	char check[DIGEST_TEXT_BYTES];
-	uint8_t *bytes;
-	size_t count;
+	char path[4096];
+	FILE *opened;
 	int error = bundle_check_size(dir, file, err);
 
 	if (error == 0)
-		error = bundle_load(dir, file->name, &bytes, &count, err);
+		error = bundle_path(dir, file->name, path, err);
+	if (error == 0)
+		error = input_open(path, INPUT_PART, &opened, err);
 	if (error != 0)
 		return error;
-	if (count != file->bytes)
-		error = tz_error(
-		    err, TZ_EIO, "%s: changes while it is read", file->name);
-	for (size_t i = 0; error == 0 && i < digest_blocks(count); i++) {
-		size_t at = i * DIGEST_BLOCK_BYTES, size = count - at;
-
-		if (size > DIGEST_BLOCK_BYTES)
-			size = DIGEST_BLOCK_BYTES;
-		digest_bytes(&bytes[at], size, check);
-		if (strcmp(check, file->blocks[i]) != 0)
-			error = tz_error(err, TZ_EFORMAT,
-			    "%s: corrupt in bytes %zu..%zu", file->name, at,
-			    at + size - 1);
-	}
-	free(bytes);
+	error = bundle_check_blocks(opened, file, err);
+	fclose(opened);
 	return error;
 }
 
@@ -285,6 +306,31 @@ bundle_read_stream(const struct bundle *bundle, size_t index, uint8_t **bytes,
 	TZ_ASSERT(index < bundle->stream_count);
 	return bundle_load(
 	    bundle->path, bundle->streams[index].file, bytes, count, err);
+}
+
+int
+bundle_copy_stream(const struct bundle *bundle, size_t index, uint8_t *bytes,
+    size_t room, uint64_t *count, struct tz_error *err)
+{
+	const char *name;
+	char path[4096];
+	struct stat st;
+	FILE *file;
+	int error;
+
+	TZ_ASSERT(index < bundle->stream_count);
+	name = bundle->streams[index].file;
+	error = bundle_path(bundle->path, name, path, err);
+	if (error == 0)
+		error = input_open(path, INPUT_PART, &file, err);
+	if (error != 0)
+		return error;
+	if (fstat(fileno(file), &st) != 0 ||
+	    (fread(bytes, 1, room, file) < room && ferror(file)))
+		error = tz_error(err, TZ_EIO, "%s: %s", name, strerror(errno));
+	fclose(file);
+	*count = (uint64_t)st.st_size;
+	return error;
 }
 
 /* Reads a compressed file that holds elements of SIZE bytes. */

@@ -7,6 +7,8 @@
 #ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_H
 #define TOPAZ_TRACES_BUNDLE_BUNDLE_H
 
+#include <stdio.h>
+
 #include "emu/base/base.h"
 #include "emu/base/event.h"
 
@@ -94,6 +96,10 @@ uint32_t bundle_stream_cpus(const struct bundle_stream *stream);
 int bundle_read_stream(const struct bundle *bundle, size_t index,
     uint8_t **bytes, size_t *count, struct tz_error *err);
 
+/* The same, but no more than ROOM of them, to BYTES; *COUNT: how many there are. */
+int bundle_copy_stream(const struct bundle *bundle, size_t index,
+    uint8_t *bytes, size_t room, uint64_t *count, struct tz_error *err);
+
 /* All events in global order; the caller frees them. */
 int bundle_read_events(const struct bundle *bundle, struct event **events,
     size_t *count, struct tz_error *err);
@@ -125,13 +131,13 @@ struct trace_off_header {
 
 struct trace_off_record {
 	struct trace_off_header header;
-	const uint8_t *bytes;
+	uint64_t at; /* of its bytes in the file */
 };
 
 struct trace_off {
 	size_t count;
 	struct trace_off_record *records;
-	uint8_t *file;
+	FILE *file; /* read where its bytes are asked for */
 };
 
 int bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
@@ -139,7 +145,8 @@ int bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 void trace_off_free(struct trace_off *trace_off);
 
 /*
- * Copies the unit's bytes [offset, offset + count) to BYTES, up to the first hole.
+ * Copies the unit's bytes [offset, offset + count) to BYTES, up to the first hole, or
+ * to where the file cannot be read any more.
  * Returns the number of bytes copied.
  */
 uint64_t trace_off_copy(const struct trace_off *trace_off, uint64_t offset,

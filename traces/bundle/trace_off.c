@@ -3,9 +3,34 @@
 
 #include "harness/host/input.h"
 
+#include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* Reads COUNT bytes from AT on; returns how many there are. */
+static size_t
+trace_off_read(
+    const struct trace_off *trace_off, uint64_t at, size_t count, void *bytes)
+{
+	uint8_t *to = bytes;
+	size_t done = 0;
+
+	while (done < count) {
+		ssize_t got = pread(fileno(trace_off->file), to + done,
+		    count - done, (off_t)(at + done));
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			break;
+		done += (size_t)got;
+	}
+	return done;
+}
 
 static int
 trace_off_compare(const void *a, const void *b)
@@ -18,29 +43,34 @@ trace_off_compare(const void *a, const void *b)
 
 /* Finds the records in the file; if .records is NULL, only counts them. */
 static int
-trace_off_scan(struct trace_off *trace_off, const char *name, size_t bytes,
-    struct tz_error *err)
+trace_off_scan(
+    struct trace_off *trace_off, const char *name, struct tz_error *err)
 {
-	size_t at = 0;
+	uint64_t at = 0;
+	struct stat st;
 
+	if (fstat(fileno(trace_off->file), &st) != 0)
+		return tz_error(err, TZ_EIO, "%s: %s", name, strerror(errno));
 	trace_off->count = 0;
-	while (at < bytes) {
+	while (at < (uint64_t)st.st_size) {
+		uint64_t left = (uint64_t)st.st_size - at;
 		struct trace_off_header header;
 
-		if (bytes - at < sizeof(header))
+		if (left < sizeof(header) ||
+		    trace_off_read(trace_off, at, sizeof(header), &header) !=
+			sizeof(header))
 			return tz_error(err, TZ_EFORMAT,
-			    "%s: half a record at byte %zu", name, at);
-		memcpy(&header, &trace_off->file[at], sizeof(header));
+			    "%s: half a record at byte %" PRIu64, name, at);
 		at += sizeof(header);
-		if (header.bytes > bytes - at)
+		left -= sizeof(header);
+		if (header.bytes > left)
 			return tz_error(err, TZ_EFORMAT,
-			    "%s: record of %llu bytes at byte %zu exceeds the "
-			    "file",
-			    name, (unsigned long long)header.bytes, at);
+			    "%s: record of %" PRIu64 " bytes at byte %" PRIu64
+			    " exceeds the file",
+			    name, header.bytes, at);
 		if (trace_off->records != NULL)
 			trace_off->records[trace_off->count] =
-			    (struct trace_off_record){ header,
-				    &trace_off->file[at] };
+			    (struct trace_off_record){ header, at };
 		trace_off->count++;
 		at += header.bytes;
 	}
@@ -54,7 +84,6 @@ bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 	/* "fell" is the ending in older bundles. */
 	static const char *const endings[] = { "trace-off", "fell" };
 	char path[4096], name[32];
-	size_t size;
 	int error = -TZ_ENOENT;
 
 	memset(trace_off, 0, sizeof(*trace_off));
@@ -65,13 +94,12 @@ bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 			name) >= sizeof(path))
 			return tz_error(
 			    err, TZ_EUSAGE, "%s: path too long", name);
-		error = input_read(
-		    path, INPUT_PART, &trace_off->file, &size, err);
+		error = input_open(path, INPUT_PART, &trace_off->file, err);
 	}
 	if (error == -TZ_ENOENT)
 		return 0; /* this CPU never traced */
 	if (error == 0)
-		error = trace_off_scan(trace_off, name, size, err);
+		error = trace_off_scan(trace_off, name, err);
 	if (error != 0) {
 		trace_off_free(trace_off);
 		return error;
@@ -82,8 +110,11 @@ bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 		trace_off_free(trace_off);
 		return tz_error(err, TZ_EIO, "%s: out of memory", name);
 	}
-	error = trace_off_scan(trace_off, name, size, err);
-	TZ_ASSERT(error == 0);
+	error = trace_off_scan(trace_off, name, err);
+	if (error != 0) {
+		trace_off_free(trace_off);
+		return error;
+	}
 	qsort(trace_off->records, trace_off->count, sizeof(*trace_off->records),
 	    trace_off_compare);
 	return 0;
@@ -93,7 +124,8 @@ void
 trace_off_free(struct trace_off *trace_off)
 {
 	free(trace_off->records);
-	free(trace_off->file);
+	if (trace_off->file != NULL)
+		fclose(trace_off->file);
 	memset(trace_off, 0, sizeof(*trace_off));
 }
 
@@ -137,7 +169,9 @@ trace_off_copy(const struct trace_off *trace_off, uint64_t offset,
 		part = record->header.bytes - skip;
 		if (part > count - done)
 			part = count - done;
-		memcpy(&bytes[done], &record->bytes[skip], part);
+		if (trace_off_read(trace_off, record->at + skip, part,
+			&bytes[done]) != part)
+			break;
 		done += part;
 	}
 	return done;

@@ -22,6 +22,13 @@ verify_filter(const struct verify_work *work, size_t interval)
 	return filter;
 }
 
+/* True if the streams are what was delivered (delivery/), not files of their own. */
+static bool
+verify_is_delivered(const struct verify_work *work)
+{
+	return work->perf != NULL || work->result->files;
+}
+
 static struct verify_stream *
 verify_add_stream(
     struct verify_work *work, const struct account_stream *account)
@@ -83,45 +90,50 @@ verify_model(const struct verify_work *work, const struct verify_bytes *bytes,
 	return bundle_model_of(work->bundle, cpus);
 }
 
+/* Makes room for the stream's bytes; those that were delivered are there then. */
+static int
+verify_make_room(struct verify_work *work, struct verify_bytes *bytes)
+{
+	uint64_t given = 0;
+	uint8_t *delivered = delivery_take(
+	    &work->delivery, bytes->account->key, &given);
+
+	TZ_ASSERT(
+	    given == (verify_is_delivered(work) ? bytes->account->drained : 0));
+	bytes->bytes = realloc(delivered, bytes->count + 1);
+	if (bytes->bytes == NULL) {
+		free(delivered);
+		return tz_error(work->err, TZ_EIO, "%s: out of memory",
+		    bytes->stream->name);
+	}
+	memset(bytes->bytes + given, 0, bytes->count + 1 - given);
+	return 0;
+}
+
 /* Reads the stream's file, up to the number of bytes that the events drained. */
 static int
 verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 {
 	const struct bundle *bundle = work->bundle;
 	const struct verify_stream *stream = bytes->stream;
-	uint64_t drained = bytes->account->drained;
-	uint8_t *content = NULL;
-	size_t count = 0;
+	uint64_t count = 0, drained = bytes->account->drained;
 	int error;
 
-	if (work->perf != NULL || work->result->files) {
-		uint64_t given;
-		const uint8_t *from = delivery_bytes(
-		    &work->delivery, bytes->account->key, &given);
-
-		TZ_ASSERT(given == drained);
-		if (drained != 0)
-			memcpy(bytes->bytes, from, drained);
-		return 0;
-	}
 	for (size_t i = 0; i < bundle->stream_count; i++) {
 		if (bundle->streams[i].thread != stream->thread ||
 		    bundle->streams[i].id != stream->id)
 			continue;
-		error = bundle_read_stream(
-		    bundle, i, &content, &count, work->err);
+		error = bundle_copy_stream(
+		    bundle, i, bytes->bytes, drained, &count, work->err);
 		if (error != 0)
 			return error;
 		break;
 	}
 	if (count != drained)
 		verify_add_finding(work,
-		    "%s: its file has %zu bytes, user space read %" PRIu64,
+		    "%s: its file has %" PRIu64
+		    " bytes, user space read %" PRIu64,
 		    stream->name, count, drained);
-	if (count != 0)
-		memcpy(
-		    bytes->bytes, content, count < drained ? count : drained);
-	free(content);
 	return 0;
 }
 
@@ -274,11 +286,9 @@ verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 	if (bytes->stream == NULL || !verify_list_intervals(work, index, bytes))
 		return tz_error(work->err, TZ_EIO, "stream: out of memory");
 	bytes->count = account->drained + account->rows[ACCOUNT_TAIL];
-	bytes->bytes = calloc(1, bytes->count + 1);
-	if (bytes->bytes == NULL)
-		return tz_error(work->err, TZ_EIO, "%s: out of memory",
-		    bytes->stream->name);
-	error = verify_read_drained(work, bytes);
+	error = verify_make_room(work, bytes);
+	if (error == 0 && !verify_is_delivered(work))
+		error = verify_read_drained(work, bytes);
 	if (error != 0)
 		return error;
 	for (size_t i = 0; i < account->piece_count; i++)

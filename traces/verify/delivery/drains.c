@@ -118,16 +118,20 @@ delivery_free(struct verify_delivery *delivery)
 	free(delivery->streams);
 }
 
-const uint8_t *
-delivery_bytes(
-    const struct verify_delivery *delivery, uint64_t key, uint64_t *count)
+uint8_t *
+delivery_take(struct verify_delivery *delivery, uint64_t key, uint64_t *count)
 {
+	uint8_t *bytes = NULL;
+
 	*count = 0;
 	for (size_t i = 0; i < delivery->count; i++) {
-		if (delivery->streams[i].key != key)
+		struct verify_delivered *stream = &delivery->streams[i];
+
+		if (stream->key != key)
 			continue;
-		*count = delivery->streams[i].count;
-		return delivery->streams[i].bytes;
+		bytes = stream->bytes;
+		*count = stream->count;
+		*stream = (struct verify_delivered){ .key = key };
 	}
-	return NULL;
+	return bytes;
 }

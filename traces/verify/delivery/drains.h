@@ -37,8 +37,11 @@ void drains_free(struct drains *drains);
 
 /* Of verify_work. */
 void delivery_free(struct verify_delivery *delivery);
-/* The bytes of the stream with KEY, *COUNT of them; NULL: there are none. */
-const uint8_t *delivery_bytes(
-    const struct verify_delivery *delivery, uint64_t key, uint64_t *count);
+/*
+ * Takes the bytes of the stream with KEY, *COUNT of them, out of it; the caller frees them.
+ * NULL: there are none.
+ */
+uint8_t *delivery_take(
+    struct verify_delivery *delivery, uint64_t key, uint64_t *count);
 
 #endif
