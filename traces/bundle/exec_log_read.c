@@ -33,7 +33,7 @@ struct exec_log_reader {
 	size_t block_room, offset_room;
 	size_t context_room, msr_room, event_room, time_room, gap_room,
 	    soft_room;
-	size_t block_count, offset_count;
+	size_t offset_count;
 	size_t context_count, msr_count, event_count, gap_count;
 
 	/* The writer's dictionary: entry -> va, size; size 0: undefined. */
@@ -110,7 +110,7 @@ read_hash_grow(struct exec_log_reader *reader)
 	size_t size = reader->hash_size == 0 ? 4096 : reader->hash_size * 2;
 	uint32_t *hash;
 
-	if ((reader->block_count + 1) * 2 < reader->hash_size)
+	if ((reader->log->block_count + 1) * 2 < reader->hash_size)
 		return true;
 	hash = malloc(size * sizeof(*hash));
 	if (hash == NULL)
@@ -119,7 +119,7 @@ read_hash_grow(struct exec_log_reader *reader)
 	free(reader->hash);
 	reader->hash = hash;
 	reader->hash_size = size;
-	for (size_t i = 0; i < reader->block_count; i++) {
+	for (size_t i = 0; i < reader->log->block_count; i++) {
 		const struct exec_log_block *block = &log->blocks[i];
 		size_t slot = read_hash_slot(reader, block->va, block->bytes);
 
@@ -149,7 +149,8 @@ read_block_decode(
 	struct exec_log_block block = { .va = va, .bytes = size, .code = code };
 	uint32_t offset = 0;
 
-	if (!GROW(log->blocks, reader->block_room, reader->block_count + 1) ||
+	if (!GROW(log->blocks, reader->block_room,
+		reader->log->block_count + 1) ||
 	    !GROW(
 		log->offsets, reader->offset_room, reader->offset_count + size))
 		return read_no_memory(reader);
@@ -183,7 +184,7 @@ read_block_decode(
 	if (offset != size)
 		return read_bad(
 		    reader, "run or cut ends within an instruction");
-	log->blocks[reader->block_count++] = block;
+	log->blocks[reader->log->block_count++] = block;
 	return 0;
 }
 
@@ -227,7 +228,7 @@ read_block(
 	}
 	if (read_block_decode(reader, va, size, code) != 0)
 		return READ_NO_BLOCK;
-	found = (uint32_t)(reader->block_count - 1);
+	found = (uint32_t)(reader->log->block_count - 1);
 	reader->hash[slot] = found;
 	return found;
 }

@@ -41,7 +41,8 @@ enum exec_log_file_step {
 struct exec_log_file {
 	/* Index << EXEC_LOG_FILE_BITS | enum exec_log_file_step. */
 	struct step_list steps;
-	struct exec_log_block *blocks;
+	struct exec_log_block *blocks; /* in the order of the log */
+	size_t block_count;
 	uint16_t *offsets; /* of instructions from their block's va */
 	uint8_t
 	    *code; /* if the log keeps it; NULL: the bundle's images have it */

@@ -18,7 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define MEMORY_IMAGE_PAGE        4096
 #define MEMORY_IMAGE_CACHE_BYTES (UINT64_C(1) << 32)
 
 /* A file's content, in memory and in a file of memory for libipt. */
@@ -135,6 +134,20 @@ memory_image_again(struct memory_image *image, const char *path)
 	return false;
 }
 
+/* Makes a copy of the COUNT bytes of READ, which PATH names, the loaded content. */
+static int
+memory_image_take(struct memory_image *image, const char *path,
+    const uint8_t *read, uint64_t count, struct tz_error *err)
+{
+	if (!GROW(image->content, image->content_room,
+		image->content_count + 1) ||
+	    !memory_image_keep(
+		&image->content[image->content_count], path, read, count))
+		return tz_error(err, TZ_EIO, "%s: out of memory", path);
+	image->loaded = image->content_count++;
+	return 0;
+}
+
 /* Reads PATH, once; its COUNT BYTES live as long as IMAGE. */
 static int
 memory_image_load(struct memory_image *image, const char *path,
@@ -148,15 +161,10 @@ memory_image_load(struct memory_image *image, const char *path,
 		error = memory_image_read(path, &read, &read_bytes, err);
 		if (error != 0)
 			return error;
-		if (!GROW(image->content, image->content_room,
-			image->content_count + 1) ||
-		    !memory_image_keep(&image->content[image->content_count],
-			path, read, read_bytes)) {
-			free(read);
-			return tz_error(err, TZ_EIO, "%s: out of memory", path);
-		}
+		error = memory_image_take(image, path, read, read_bytes, err);
 		free(read);
-		image->loaded = image->content_count++;
+		if (error != 0)
+			return error;
 	}
 	*bytes = image->content[image->loaded].bytes;
 	*count = image->content[image->loaded].count;
@@ -280,9 +288,24 @@ memory_image_at(const struct memory_image *image, uint64_t va, uint64_t *left)
 	    (va - piece->va);
 }
 
+int
+memory_image_add_pages(struct memory_image *image, const char *name,
+    const uint8_t *pages, const uint64_t *va, size_t count,
+    struct tz_error *err)
+{
+	int error = count == 0 ? 0
+			       : memory_image_take(image, name, pages,
+				     count * MEMORY_IMAGE_PAGE, err);
+
+	for (size_t i = 0; error == 0 && i < count; i++)
+		error = memory_image_put(image, name, va[i],
+		    i * MEMORY_IMAGE_PAGE, MEMORY_IMAGE_PAGE, err);
+	return error;
+}
+
 /* Adds the pages of PATH, of PAGE_BYTES, at the addresses in the file LIST. */
 static int
-memory_image_add_pages(struct memory_image *image, const char *path,
+memory_image_add_list(struct memory_image *image, const char *path,
     uint64_t page_bytes, const char *list, struct tz_error *err)
 {
 	uint64_t pages = page_bytes / MEMORY_IMAGE_PAGE;
@@ -389,7 +412,7 @@ memory_image_add(
 			error = memory_image_put(
 			    image, path, va, 0, count, err);
 		else if (at != NULL)
-			error = memory_image_add_pages(
+			error = memory_image_add_list(
 			    image, path, count, at + 1, err);
 		else
 			error = tz_error(err, TZ_EUSAGE,

@@ -7,6 +7,8 @@
 
 #include "emu/base/base.h"
 
+#define MEMORY_IMAGE_PAGE 4096
+
 struct memory_image;
 struct pt_image;
 struct pt_image_section_cache;
@@ -40,6 +42,14 @@ int memory_image_add_file(struct memory_image *image, const char *file,
 /* The same as mmap() does it: of the COUNT bytes those that FILE has, one at least. */
 int memory_image_map_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
+
+/*
+ * Adds COUNT pages of MEMORY_IMAGE_PAGE bytes, which are copied, at their addresses in VA,
+ * which are multiples of it.  NAME is for messages; no file that was added has it.  -TZ_EIO.
+ */
+int memory_image_add_pages(struct memory_image *image, const char *name,
+    const uint8_t *pages, const uint64_t *va, size_t count,
+    struct tz_error *err);
 
 /* Bytes of all pieces. */
 uint64_t memory_image_bytes(const struct memory_image *image);

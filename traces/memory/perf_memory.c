@@ -112,6 +112,8 @@ static void
 say_missing(const struct perf_memory_config *config,
     const struct perf_mmap *map, const char *hex, const char *cause)
 {
+	if (config->said == NULL)
+		return;
 	fprintf(config->said,
 	    "missing: %s%s%s, %#" PRIx64 "-%#" PRIx64 ": %s\n", map->name,
 	    hex[0] != '\0' ? ", build id " : "", hex, map->va,

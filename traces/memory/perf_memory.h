@@ -16,7 +16,7 @@ struct perf_memory_config {
 	const char *const *folders; /* searched in this order */
 	size_t folder_count;
 	bool kernel; /* the kernel was traced, too */
-	FILE *said;  /* a line for each map without a file, with the cause */
+	FILE *said; /* a line for each map without a file, with the cause; NULL: none */
 };
 
 /*

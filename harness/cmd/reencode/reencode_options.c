@@ -135,8 +135,10 @@ find_recorded(struct reencode_input *input)
 	snprintf(path, sizeof(path), "%.4000s/manifest.json", input->images[0]);
 	snprintf(input->recorded, sizeof(input->recorded), "%.4000s/perf.data",
 	    input->images[0]);
-	if (access(path, F_OK) == 0 && perf_file_is(input->recorded))
-		input->images[0] = input->recorded;
+	if (access(path, F_OK) != 0 || !perf_file_is(input->recorded))
+		return;
+	input->recorded_in = input->images[0];
+	input->images[0] = input->recorded;
 }
 
 static void
@@ -251,9 +253,9 @@ parse_one(int key, char *arg, struct argp_state *state)
 const struct argp cmd_reencode_argp = { reencode_argp_options, parse_one,
 	"--pt FILE --cpu F/M/S --image SPEC...\nDIR\nPERF.DATA [SPEC...]",
 	"Recovers the control flow of a captured trace, of the streams of "
-	"the bundle DIR (of topaz record: its perf.data) or of the traces of a "
-	"perf.data, re-encodes it and "
-	"compares the packets.",
+	"the bundle DIR (of topaz record: its perf.data, with the code that "
+	"its execution logs have) or of the traces of a perf.data, re-encodes "
+	"it and compares the packets.",
 	NULL, NULL, NULL };
 
 void

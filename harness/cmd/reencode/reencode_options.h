@@ -13,8 +13,9 @@ struct reencode_input {
 	/* One of the three is not NULL. */
 	const char *pt;
 	const char *bundle;
-	const char *perf;    /* the first of .images, too */
-	char recorded[4096]; /* its path, if a bundle's was found */
+	const char *perf;        /* the first of .images, too */
+	const char *recorded_in; /* the bundle of topaz record; NULL: none */
+	char recorded[4096];     /* its perf.data */
 	const char *images[REENCODE_IMAGES_MAX];
 	unsigned image_count;
 	bool cpu_given, form_given;

@@ -10,6 +10,8 @@
 #include "harness/cmd/cmd.h"
 #include "harness/cmd/reencode/reencode_one.h"
 #include "harness/cmd/reencode/reencode_text.h"
+#include "traces/bundle/bundle.h"
+#include "traces/memory/log_memory.h"
 #include "traces/memory/perf_memory.h"
 #include "traces/perf_data/perf_event.h"
 #include "traces/perf_data/perf_intel_pt.h"
@@ -20,6 +22,7 @@ struct perf_input {
 	struct perf_intel_pt pt;
 	struct perf_spaces spaces;
 	struct perf_aux aux;
+	struct log_memory *log; /* what was executed; NULL: not known */
 	struct reencode_options options;
 	FILE *said; /* what is not a trace's result */
 	struct tz_error *err;
@@ -111,8 +114,8 @@ add_memory(const struct perf_input *perf, const struct perf_aux_queue *queue,
 		.folders = input->symfs_count != 0 ? input->symfs : root,
 		.folder_count = input->symfs_count != 0 ? input->symfs_count
 							: 1,
-		.kernel = (perf->pt.ctl & CTL_OS) != 0,
-		.said = perf->said };
+		.kernel = (perf->pt.ctl & CTL_OS) != 0 && perf->log == NULL,
+		.said = perf->log == NULL ? perf->said : NULL };
 	struct perf_stays stays;
 	size_t conflicts = 0;
 	int error = perf_space_stays(
@@ -124,7 +127,12 @@ add_memory(const struct perf_input *perf, const struct perf_aux_queue *queue,
 		fprintf(perf->said,
 		    "several processes, and no record of a context switch: "
 		    "record with --switch-events\n");
-	error = perf_memory_add(&config, &stays, image, &conflicts, perf->err);
+	if (perf->log != NULL)
+		error = log_memory_add(perf->log, image, perf->err);
+	/* Mapped files come after it: they count where both have something. */
+	if (error == 0)
+		error = perf_memory_add(
+		    &config, &stays, image, &conflicts, perf->err);
 	free(stays.stay);
 	if (conflicts != 0)
 		fprintf(perf->said,
@@ -238,6 +246,23 @@ run_queues(const struct perf_input *perf)
 	return cmd_fail(perf->err);
 }
 
+/* Of a bundle of topaz record: the code from its execution logs. */
+static int
+read_log(struct perf_input *perf)
+{
+	struct bundle *bundle;
+	int error;
+
+	if (perf->input->recorded_in == NULL)
+		return 0;
+	error = bundle_open(perf->input->recorded_in, &bundle, perf->err);
+	if (error != 0)
+		return error;
+	error = log_memory_read(bundle, &perf->log, perf->err);
+	bundle_close(bundle);
+	return error;
+}
+
 int
 reencode_perf(const struct reencode_input *input, struct tz_error *err)
 {
@@ -255,7 +280,10 @@ reencode_perf(const struct reencode_input *input, struct tz_error *err)
 	if (error == 0)
 		error = perf_aux_read(
 		    perf.file, perf.pt.snapshot, &perf.aux, err);
+	if (error == 0)
+		error = read_log(&perf);
 	code = error == 0 ? run_queues(&perf) : cmd_fail(err);
+	log_memory_free(perf.log);
 	perf_aux_free(&perf.aux);
 	perf_space_free(&perf.spaces);
 	perf_file_close(perf.file);

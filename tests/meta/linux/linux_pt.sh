@@ -108,6 +108,10 @@ expect 0 "" 0 record --workload busy --cpus 2 \
 [ "$(grep -c '^cpu[01]  [0-9]* instructions  MATCH' hard)" = 2 ] &&
     grep -q '^branches:k  period 500  MATCH  ([1-9]' hard ||
     { echo "linux_pt: a busy program is not compared:"; cat hard; bad=1; }
+# The kernel's code, which is in no file, is that of the execution logs.
+"$topaz" reencode --bytes all >again 2>&1
+[ $? = 0 ] && [ "$(grep -c '^EQUAL$' again)" = 2 ] && ! grep -q 'missing:\|left out' again ||
+    { echo "linux_pt: a busy program, re-encoded:"; cat again; bad=1; }
 # Bytes that the kernel does not tell of: one cause, and what follows is compared.
 expect 0 "" 0 record --workload busy --perf '-B -N -e intel_pt//' -o one
 gone=$(python3 "$here/linux/drop_aux.py" one/perf.data changed) || bad=1
