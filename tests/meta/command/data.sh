@@ -196,11 +196,26 @@ exec 3>&-
 rm pipe
 left bundle
 
-# Killed, it leaves what the next one removes, whatever that is.
+# gone PID: it has ended, whether or not somebody waits for it.
+gone() {
+	state=$(sed 's/.*) //; s/ .*//' "/proc/$1/stat" 2>/dev/null)
+	[ -z "$state" ] || [ "$state" = Z ] || [ "$state" = X ]
+}
+
+# Killed, it leaves what the next one removes, whatever that is. Its workers end with it,
+# but not at once, and until then what it has is not nobody's.
 begin explore $endless -o found
 wait_for_word placements
+workers=$(cat /proc/$process/task/$process/children)
 kill -KILL $process
 wait $process 2>/dev/null
+for worker in $workers; do
+	tries=0
+	until gone "$worker" || [ $tries = 400 ]; do
+		sleep 0.05
+		tries=$((tries + 1))
+	done
+done
 [ -d .found.topaz ] && [ -n "$(ls -A "$TMPDIR")" ] ||
     complain "killed, and there was nothing left to clean"
 expect 0 "1 passed" 0 run -o other
