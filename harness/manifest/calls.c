@@ -40,6 +40,7 @@ static const struct {
 	{ "insntrace_read", SCRIPT_INSNTRACE_READ },
 	{ "insntrace_release", SCRIPT_INSNTRACE_RELEASE },
 	{ "insntrace_assign", SCRIPT_INSNTRACE_ASSIGN },
+	{ "insntrace_free", SCRIPT_INSNTRACE_FREE },
 	{ "hwt_alloc", SCRIPT_HWT_ALLOC },
 	{ "hwt_unmap", SCRIPT_HWT_UNMAP },
 	{ "target_spawn", SCRIPT_TARGET_SPAWN },

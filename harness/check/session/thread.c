@@ -61,7 +61,10 @@ thread_traced(struct check *check, const struct event *event)
 	const struct check_page *page = event->c != 0
 	    ? page_find(check, event->a * CHECK_PAGE_BYTES)
 	    : NULL;
-	unsigned index = page != NULL ? page->stream : stream_make(check, key);
+	/* Of no thread any more: what is not known need not be. */
+	unsigned index = page != NULL ? page->stream
+	    : event->b == 0           ? stream_find(check, key)
+				      : stream_make(check, key);
 
 	if (index == CHECK_STREAMS_MAX)
 		return;

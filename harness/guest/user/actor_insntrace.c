@@ -149,6 +149,18 @@ release(uint64_t fd, uint64_t descriptor)
 	return result;
 }
 
+/* With the buffer the assignment of its thread is gone. */
+static int64_t
+free_buffer(uint64_t fd, uint64_t descriptor)
+{
+	struct insntrace_buffer buffer = { .descriptor = (uint32_t)descriptor };
+	int64_t result = request(fd, INSNTRACE_FREE_BUFFER, &buffer);
+
+	if (result == 0)
+		sys2(SYS_TRACED, descriptor | THREAD_STREAM, 0);
+	return result;
+}
+
 bool
 actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 {
@@ -161,6 +173,9 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 		return true;
 	case SCRIPT_INSNTRACE_ASSIGN:
 		*result = assign(args[0], args[1], args[2], args[3]);
+		return true;
+	case SCRIPT_INSNTRACE_FREE:
+		*result = free_buffer(args[0], args[1]);
 		return true;
 	case SCRIPT_INSNTRACE_RELEASE:
 		*result = release(args[0], args[1]);

@@ -46,11 +46,10 @@ enum script_local {
 	SCRIPT_HWT_FETCH, /* takes all present records of all sessions,
 			     and drains what they report; their number */
 	/* insntrace: of the file /dev/insntrace */
-	SCRIPT_INSNTRACE_MAP,  /* fd, descriptor, bytes (0: all), stream of
-				 descriptor 0: SYS_BUFFER of its frames */
-	SCRIPT_INSNTRACE_READ, /* fd, traces, stream of descriptor 0: state,
-				  LOST and DRAIN of all that each one's buffer
-				  holds */
+	SCRIPT_INSNTRACE_MAP,  /* fd, descriptor, bytes (0: all): SYS_BUFFER of
+				 its frames */
+	SCRIPT_INSNTRACE_READ, /* fd, traces: state, LOST and DRAIN of all that
+				  each one's buffer holds */
 	/* hwt again: the session remembers the buffer's size. */
 	SCRIPT_HWT_ALLOC, /* session, fd, struct hwt_alloc: the context's ident,
 			     which replaces .ident */
@@ -71,6 +70,7 @@ enum script_local {
 	SCRIPT_INSNTRACE_RELEASE, /* fd, descriptor: ReleaseThreadBuffer */
 	SCRIPT_INSNTRACE_ASSIGN, /* fd, descriptor, pid, index: AssignThreadBuffer
 				    of that thread of the process */
+	SCRIPT_INSNTRACE_FREE,   /* fd, descriptor: FreeBuffer */
 };
 
 struct script_arg {

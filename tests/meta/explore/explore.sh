@@ -302,6 +302,9 @@ expect 0 "0 failed" 0 explore insntrace@2=load+open+initthread+spawn+kill+unload
 # Calls that the program makes of its own fail, too: a buffer of a thread is not taken for a CPU's.
 expect 0 "after 100 % of the first" 0 explore insntrace/it-thread --kinds fail \
     --no-sequences --no-pages --progress none -o other
+# With its buffer, the assignment of a thread is gone.
+expect 0 "1 passed, 0 failed" 0 explore --budget 1 --no-sequences --no-pages --progress none -o other \
+    "insntrace@1=open+initthread+allocthread+spawn+assign+freebuf+allocthread+start+targetwork+stop+terminate"
 # Only the depth that was asked for has to be exhaustive.
 set -- insntrace=load+unload --progress none --require-exhaustive -o other
 expect 0 "0 failed" 0 explore "$@" --kinds nmi --budget 800
