@@ -28,6 +28,7 @@ struct matcher {
 	struct units units;
 	uint64_t named[BUNDLE_CPUS_MAX]; /* output of each unit that AUX
 					    records have named so far */
+	bool lost[BUNDLE_CPUS_MAX];      /* a record's bytes were not found */
 	struct queue *queues;            /* .aux.queue_count of them */
 	struct drains drains;
 	bool no_memory;
@@ -153,7 +154,8 @@ chunk_of(const struct queue *queue, struct perf_aux_record record)
 
 /*
  * Where RECORD does not end at a fall of TraceEn, output may be missing before it: passes
- * over what is, up to the next fall that its bytes were written before.
+ * over what is, up to the next fall that its bytes were written before.  If there is none,
+ * those of later records are not looked for: that would take their number squared.
  */
 static void
 pass_missing(struct matcher *matcher, const struct queue *queue,
@@ -165,9 +167,11 @@ pass_missing(struct matcher *matcher, const struct queue *queue,
 	uint64_t end = matcher->named[cpu] + aux.bytes;
 	const struct fall *fall = units_find_fall(unit, end);
 
-	if (fall == NULL || fall->offset == end || chunk.bytes == 0)
+	if (fall == NULL || fall->offset == end || chunk.bytes == 0 ||
+	    matcher->lost[cpu])
 		return;
 	fall = find_end(matcher, cpu, (size_t)(fall - unit->falls), &chunk);
+	matcher->lost[cpu] = fall == NULL;
 	if (fall == NULL)
 		return;
 	verify_add_finding(matcher->work,
