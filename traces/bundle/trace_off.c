@@ -2,6 +2,7 @@
 #include "traces/bundle/bundle.h"
 
 #include "harness/host/input.h"
+#include "traces/decode/vector.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,17 +42,17 @@ trace_off_compare(const void *a, const void *b)
 	    (left->header.offset < right->header.offset);
 }
 
-/* Finds the records in the file; if .records is NULL, only counts them. */
+/* Finds the records in the file. */
 static int
 trace_off_scan(
     struct trace_off *trace_off, const char *name, struct tz_error *err)
 {
 	uint64_t at = 0;
+	size_t room = 0;
 	struct stat st;
 
 	if (fstat(fileno(trace_off->file), &st) != 0)
 		return tz_error(err, TZ_EIO, "%s: %s", name, strerror(errno));
-	trace_off->count = 0;
 	while (at < (uint64_t)st.st_size) {
 		uint64_t left = (uint64_t)st.st_size - at;
 		struct trace_off_header header;
@@ -68,10 +69,10 @@ trace_off_scan(
 			    "%s: record of %" PRIu64 " bytes at byte %" PRIu64
 			    " exceeds the file",
 			    name, header.bytes, at);
-		if (trace_off->records != NULL)
-			trace_off->records[trace_off->count] =
-			    (struct trace_off_record){ header, at };
-		trace_off->count++;
+		if (!GROW(trace_off->records, room, trace_off->count + 1))
+			return tz_error(err, TZ_EIO, "%s: out of memory", name);
+		trace_off->records[trace_off->count++] =
+		    (struct trace_off_record){ header, at };
 		at += header.bytes;
 	}
 	return 0;
@@ -104,19 +105,9 @@ bundle_read_trace_off(const struct bundle *bundle, unsigned cpu,
 		trace_off_free(trace_off);
 		return error;
 	}
-	trace_off->records = calloc(
-	    trace_off->count + 1, sizeof(*trace_off->records));
-	if (trace_off->records == NULL) {
-		trace_off_free(trace_off);
-		return tz_error(err, TZ_EIO, "%s: out of memory", name);
-	}
-	error = trace_off_scan(trace_off, name, err);
-	if (error != 0) {
-		trace_off_free(trace_off);
-		return error;
-	}
-	qsort(trace_off->records, trace_off->count, sizeof(*trace_off->records),
-	    trace_off_compare);
+	if (trace_off->count != 0)
+		qsort(trace_off->records, trace_off->count,
+		    sizeof(*trace_off->records), trace_off_compare);
 	return 0;
 }
 

@@ -94,8 +94,10 @@ each_block(struct log_memory *memory,
 		for (size_t i = 0; i < log->block_count; i++) {
 			const struct exec_log_block *block = &log->blocks[i];
 
+			/* A damaged log may go on after the last address. */
 			if (memory->traced[cpu][i] &&
 			    block->code != EXEC_LOG_NO_CODE &&
+			    block->va + block->bytes > block->va &&
 			    !each(memory, block, &log->code[block->code]))
 				return false;
 		}
