@@ -224,7 +224,7 @@ find_addresses_before(struct kallsyms *kallsyms, const struct tables *tables)
 	return is_ascending(kallsyms);
 }
 
-/* 6.4 to 6.19: the addresses, then their base, are after the tokens. */
+/* Since 6.4: the addresses, then their base, are after the tokens. */
 static bool
 find_addresses_after(struct kallsyms *kallsyms, const struct tables *tables)
 {
@@ -238,7 +238,7 @@ find_addresses_after(struct kallsyms *kallsyms, const struct tables *tables)
 	return is_ascending(kallsyms);
 }
 
-/* Since 7.0 there is no base: each word is the distance of an address from itself. */
+/* In 7.0 there is no base: each word is the distance of an address from itself. */
 static bool
 find_distances_after(struct kallsyms *kallsyms, const struct tables *tables)
 {

@@ -137,28 +137,34 @@ assign(uint64_t fd, uint64_t descriptor, uint64_t pid, uint64_t index)
 	return result;
 }
 
-/* When it returns, the buffer gets nothing more. */
+/* COMMAND with ARGUMENT ends the assignment of a thread to the buffer. */
 static int64_t
-release(uint64_t fd, uint64_t descriptor)
+unassign(uint64_t fd, enum insntrace_command command, volatile void *argument,
+    uint64_t descriptor)
 {
-	struct insntrace_thread thread = { .descriptor = (uint32_t)descriptor };
-	int64_t result = request(fd, INSNTRACE_RELEASE_THREAD_BUFFER, &thread);
+	int64_t result = request(fd, command, argument);
 
 	if (result == 0)
 		sys2(SYS_TRACED, descriptor | THREAD_STREAM, 0);
 	return result;
 }
 
-/* With the buffer the assignment of its thread is gone. */
+/* When it returns, the buffer gets nothing more. */
+static int64_t
+release(uint64_t fd, uint64_t descriptor)
+{
+	struct insntrace_thread thread = { .descriptor = (uint32_t)descriptor };
+
+	return unassign(
+	    fd, INSNTRACE_RELEASE_THREAD_BUFFER, &thread, descriptor);
+}
+
 static int64_t
 free_buffer(uint64_t fd, uint64_t descriptor)
 {
 	struct insntrace_buffer buffer = { .descriptor = (uint32_t)descriptor };
-	int64_t result = request(fd, INSNTRACE_FREE_BUFFER, &buffer);
 
-	if (result == 0)
-		sys2(SYS_TRACED, descriptor | THREAD_STREAM, 0);
-	return result;
+	return unassign(fd, INSNTRACE_FREE_BUFFER, &buffer, descriptor);
 }
 
 bool

@@ -153,9 +153,10 @@ chunk_of(const struct queue *queue, struct perf_aux_record record)
 }
 
 /*
- * Where RECORD does not end at a fall of TraceEn, output may be missing before it: passes
- * over what is, up to the next fall that its bytes were written before.  If there is none,
- * those of later records are not looked for: that would take their number squared.
+ * Where RECORD does not end at a fall of TraceEn, output may be missing before it.  Looks
+ * for the next fall before which the unit wrote the record's bytes, and passes over the
+ * output that is missing.  If no fall is found, the bytes of later records are not looked
+ * for: each search goes through all falls.
  */
 static void
 pass_missing(struct matcher *matcher, const struct queue *queue,
@@ -163,12 +164,14 @@ pass_missing(struct matcher *matcher, const struct queue *queue,
 {
 	const struct unit *unit = &matcher->units.unit[cpu];
 	struct perf_aux_record aux = perf_record_aux(record);
-	struct perf_aux_chunk chunk = chunk_of(queue, aux);
+	struct perf_aux_chunk chunk;
 	uint64_t end = matcher->named[cpu] + aux.bytes;
 	const struct fall *fall = units_find_fall(unit, end);
 
-	if (fall == NULL || fall->offset == end || chunk.bytes == 0 ||
-	    matcher->lost[cpu])
+	if (fall == NULL || fall->offset == end || matcher->lost[cpu])
+		return;
+	chunk = chunk_of(queue, aux);
+	if (chunk.bytes == 0)
 		return;
 	fall = find_end(matcher, cpu, (size_t)(fall - unit->falls), &chunk);
 	matcher->lost[cpu] = fall == NULL;
