@@ -36,6 +36,8 @@ struct linux_ptrace {
 	int64_t result;
 };
 
+#define LINUX_ENDED (-3) /* the ioctl's result if the task has ended: -ESRCH */
+
 #define PTRACE_BTS_O_TRACE  0x1u /* record branches */
 #define PTRACE_BTS_O_SCHED  0x2u /* record when the task arrives and departs */
 #define PTRACE_BTS_O_SIGNAL 0x4u /* signal an overflow */

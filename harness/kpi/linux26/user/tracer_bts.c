@@ -44,6 +44,20 @@ must(const char *what, int64_t result)
 	return result;
 }
 
+/* Stops the workload.  False: it has ended, and its records are gone with it. */
+static bool
+stop(void)
+{
+	int64_t result = request(LINUX_STOP, NULL, 0);
+
+	if (result == 0)
+		result = request(LINUX_WAIT, NULL, 0);
+	if (result == LINUX_ENDED)
+		return false;
+	must("stop", result);
+	return true;
+}
+
 static void
 drain(void)
 {
@@ -78,8 +92,8 @@ finish(void)
 {
 	struct ptrace_bts_config off = { 0 };
 
-	must("stop", request(LINUX_STOP, NULL, 0));
-	must("wait", request(LINUX_WAIT, NULL, 0));
+	if (!stop())
+		return;
 	drain();
 	must("config", request(PTRACE_BTS_CONFIG, &off, sizeof(off)));
 	must("detach", request(PTRACE_DETACH, NULL, 0));
@@ -99,8 +113,8 @@ read_until_done(uint64_t cycles)
 {
 	while (!done) {
 		sys1(SYS_SLEEP, cycles);
-		must("stop", request(LINUX_STOP, NULL, 0));
-		must("wait", request(LINUX_WAIT, NULL, 0));
+		if (!stop())
+			continue;
 		drain();
 		must("continue", request(PTRACE_CONT, NULL, 0));
 	}
