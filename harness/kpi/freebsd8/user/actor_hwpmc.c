@@ -1,17 +1,18 @@
 /*
  * Makes the calls of hwpmc(4) that a script has, and tells the host what it asks of counters
  * and what they say.  Once two calls have overlapped it tells nothing more, because nobody
- * knows their effect on each other.
+ * knows their effect on each other; nor with more counters than it has room for.
  */
 #include "harness/guest/user/actor.h"
 #include "harness/kpi/freebsd8/log.h"
 #include "harness/kpi/freebsd8/user/counter.h"
 
-#define COUNTERS  16
+#define COUNTERS  64
 #define LOG_BYTES 2048
 
 static struct counter {
-	uint32_t id; /* 0: none */
+	bool used;
+	uint32_t id;
 	bool started;
 	bool other; /* it does not say what it has counted since it was started */
 } counters[COUNTERS];
@@ -20,16 +21,24 @@ static int log_fd = -1; /* of the log that was configured last */
 static unsigned char bytes[LOG_BYTES];
 
 static uint32_t active;
-static bool at_once;
+static bool silent; /* it tells nothing more */
 
 static struct counter *
 find(uint32_t id)
 {
-	unsigned i = 0;
+	for (unsigned i = 0; i < COUNTERS; i++)
+		if (counters[i].used && counters[i].id == id)
+			return &counters[i];
+	return NULL;
+}
 
-	while (i < COUNTERS && counters[i].id != id)
-		i++;
-	return i < COUNTERS ? &counters[i] : NULL;
+static struct counter *
+find_unused(void)
+{
+	for (unsigned i = 0; i < COUNTERS; i++)
+		if (!counters[i].used)
+			return &counters[i];
+	return NULL;
 }
 
 static void
@@ -38,10 +47,13 @@ allocated(const struct pmc_op_pmcallocate *op)
 	struct counter *counter = find(op->pm_pmcid);
 
 	if (counter == NULL)
-		counter = find(0);
-	if (counter == NULL)
-		user_fail("too many counters", COUNTERS);
-	*counter = (struct counter){ .id = op->pm_pmcid,
+		counter = find_unused();
+	if (counter == NULL) {
+		silent = true;
+		return;
+	}
+	*counter = (struct counter){ .used = true,
+		.id = op->pm_pmcid,
 		.other = op->pm_mode != PMC_MODE_SC &&
 		    op->pm_mode != PMC_MODE_TC };
 	counter_tell_asked(
@@ -62,6 +74,15 @@ before(uint64_t call, const void *data)
 	counter = find(value->pm_pmcid);
 	if (counter != NULL && !counter->other)
 		counter_tell(counter->id, ABI_COUNTER_READS, 0);
+}
+
+static void
+released(const struct pmc_op_simple *op)
+{
+	struct counter *counter = find(op->pm_pmcid);
+
+	if (counter != NULL)
+		counter->used = false;
 }
 
 static void
@@ -124,6 +145,9 @@ after(uint64_t call, const void *data)
 	case PMC_OP_PMCALLOCATE:
 		allocated(data);
 		break;
+	case PMC_OP_PMCRELEASE:
+		released(data);
+		break;
 	case PMC_OP_PMCATTACH:
 		if (find(attach->pm_pmc) != NULL)
 			counter_tell(attach->pm_pmc, ABI_COUNTER_TARGET,
@@ -148,11 +172,11 @@ actor_call(uint32_t call, const uint64_t *args, int64_t *result)
 	if (call != SYS_MODULE_CALL || args[0] != PMC_SYSCALL)
 		return false;
 	if (__atomic_fetch_add(&active, 1, __ATOMIC_ACQ_REL) != 0)
-		at_once = true;
-	if (!at_once)
+		silent = true;
+	if (!silent)
 		before(args[1], data);
 	*result = sys3(SYS_MODULE_CALL, PMC_SYSCALL, args[1], args[2]);
-	if (!at_once && *result >= 0)
+	if (!silent && *result >= 0)
 		after(args[1], data);
 	__atomic_fetch_sub(&active, 1, __ATOMIC_ACQ_REL);
 	return true;
