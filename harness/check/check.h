@@ -59,6 +59,8 @@ struct check_range {
 size_t check_callee_count(void);
 const char *check_callee_name(size_t index);
 
+#define CHECK_STORES_TO_MAX 16
+
 struct check_config {
 	struct check_reads reads;
 	/* The driver's functions that are on CPU's stack now; NULL: not known. */
@@ -70,6 +72,9 @@ struct check_config {
 	unsigned cpu_count;
 	uint64_t ram_bytes;
 	struct check_range driver_text[4], driver_data[4], kernel_data[4];
+	/* Variables in .kernel_data that the driver may store to. */
+	struct check_range stores_to[CHECK_STORES_TO_MAX];
+	size_t stores_to_count;
 	/* The guest kernel's table of frames (harness/guest/memory/frame.h); 0: none, and
 	 * freed memory is known only from events. */
 	uint64_t frames_pa;

@@ -90,6 +90,15 @@ manifest_without(const struct manifest *manifest, size_t index)
 	return index < schema->without_count ? schema->without[index] : NULL;
 }
 
+const char *
+manifest_stores_to(const struct manifest *manifest, size_t index)
+{
+	const struct schema *schema = manifest->schema;
+
+	return index < schema->stores_to_count ? schema->stores_to[index]
+					       : NULL;
+}
+
 bool
 manifest_call(
     const struct manifest *manifest, size_t index, struct call_row *call)

@@ -31,9 +31,9 @@ void manifest_free(struct manifest *manifest);
 const char *manifest_actor(const struct manifest *manifest); /* program */
 /* Guest boot parameters for generated sequences. */
 const char *manifest_settings(const struct manifest *manifest);
-/* The name of the INDEX-th invariant that is not checked for the driver, or NULL. */
+/* The INDEX-th of the key's list, or NULL: harness/manifest/README.md. */
 const char *manifest_without(const struct manifest *manifest, size_t index);
-/* The INDEX-th life (a complete session as a sequence), or NULL. */
+const char *manifest_stores_to(const struct manifest *manifest, size_t index);
 const char *manifest_life(const struct manifest *manifest, size_t index);
 /* What a call in the driver's code does: for `topaz mutate`. */
 enum call_class {

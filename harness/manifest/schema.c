@@ -311,6 +311,8 @@ static const cyaml_schema_field_t top_fields[] = {
 	    SCHEMA_ACCEPTS_MAX),
 	LIST(without, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_WITHOUT_MAX),
+	LIST(stores_to, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
+	    CHECK_STORES_TO_MAX),
 	LIST(words, schema, CYAML_FLAG_OPTIONAL, &text_entry, 0,
 	    SCHEMA_WORDS_MAX),
 	LIST(defaults, schema, CYAML_FLAG_OPTIONAL, &default_entry, 0,
@@ -538,6 +540,7 @@ adopt(struct schema *schema, struct schema *base)
 	ADOPT_LIST(traced);
 	ADOPT_LIST(prefixes);
 	ADOPT_LIST(without);
+	ADOPT_LIST(stores_to);
 	ADOPT_LIST(lives);
 	ADOPT_LIST(words);
 	ADOPT_LIST(accepts);

@@ -144,10 +144,12 @@ struct schema {
 	char *name, *like, *title, *os, *module, *tree_source, *owner, *actor,
 	    *settings, *profile;
 	char **sources, **parts, **modes, **instances, **initial, **traced,
-	    **prefixes, **without, **lives, **words, **accepts, **refuses;
+	    **prefixes, **without, **stores_to, **lives, **words, **accepts,
+	    **refuses;
 	uint32_t accepts_count, refuses_count, words_count, sources_count,
 	    parts_count, modes_count, instances_count, initial_count,
-	    traced_count, prefixes_count, without_count, lives_count;
+	    traced_count, prefixes_count, without_count, stores_to_count,
+	    lives_count;
 	bool hybrid, no_trace, atomic;
 	uint32_t exit_code;
 	char **include, **defines, **cflags; /* harness/flags.h */

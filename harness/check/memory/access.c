@@ -96,15 +96,31 @@ access_violate(struct check *check, const struct access_range *range,
 		    range->write ? "to" : "from", va, what);
 }
 
+/* True if all of BYTES at VA lie in one variable that the driver may store to. */
+static bool
+access_may_store(const struct check *check, uint64_t va, uint64_t bytes)
+{
+	const struct check_config *config = &check->config;
+
+	for (size_t i = 0; i < config->stores_to_count; i++) {
+		const struct check_range *variable = &config->stores_to[i];
+
+		if (va >= variable->begin && va + bytes <= variable->end)
+			return true;
+	}
+	return false;
+}
+
 static void
-access_foreign(
-    struct check *check, const struct access_range *range, uint64_t va)
+access_foreign(struct check *check, const struct access_range *range,
+    uint64_t va, uint64_t bytes)
 {
 	const struct check_reads *reads = &check->config.reads;
 	const struct check_place place = { .object_va = va };
 	uint64_t pa;
 
 	if (!range->write || !access_meets(check->config.kernel_data, va, 1) ||
+	    access_may_store(check, va, bytes) ||
 	    !reads->translate(reads->arg, range->cpu, (struct gva){ va }, &pa))
 		return;
 	if (!owner_is_stack(check, pa) && owner_find(check, pa) == NULL)
@@ -180,7 +196,7 @@ access_page(struct check *check, const struct access_range *range, uint64_t va,
 		if (access_meets(config->driver_data, va, bytes))
 			return;
 		if (va >= ABI_KERNBASE) {
-			access_foreign(check, range, va);
+			access_foreign(check, range, va, bytes);
 			return;
 		}
 		if (!config->reads.translate(config->reads.arg, range->cpu,

@@ -82,6 +82,32 @@ leave_out(const struct runner *runner, struct check_config *config,
 	return 0;
 }
 
+/* Finds the variables of the kernel that the manifest lets the driver store to. */
+static int
+find_stores_to(const struct runner *runner, struct check_config *config,
+    struct tz_error *err)
+{
+	const struct manifest *manifest = runner->build_cache->manifest;
+	const char *name;
+
+	while ((name = manifest_stores_to(manifest, config->stores_to_count)) !=
+	    NULL) {
+		struct check_range *range =
+		    &config->stores_to[config->stores_to_count++];
+		uint64_t bytes;
+
+		if (!symtab_find(
+			runner->boot.exports, name, &range->begin, &bytes) ||
+		    bytes == 0)
+			return tz_error(err, TZ_EFORMAT,
+			    "%s: stores_to: %s: neither the kernel nor a module "
+			    "has such a variable",
+			    runner->build_cache->config.driver, name);
+		range->end = range->begin + bytes;
+	}
+	return 0;
+}
+
 static int
 compare_addresses(const void *a, const void *b)
 {
@@ -133,7 +159,7 @@ audit_driver(struct runner *runner, struct check_config *config)
 
 	for (size_t i = 0; i < check_callee_count(); i++) {
 		if (!symtab_find(runner->boot.exports, check_callee_name(i),
-			&config->callee[i]))
+			&config->callee[i], NULL))
 			config->callee[i] = 0;
 	}
 	config->frames_pa = frame_table_pa(info->free_pa);
@@ -168,6 +194,8 @@ make_check(struct runner *runner, struct tz_error *err)
 	if (!runner_code_find(runner, &config))
 		return tz_error(err, TZ_EIO, "out of memory");
 	error = leave_out(runner, &config, err);
+	if (error == 0)
+		error = find_stores_to(runner, &config, err);
 	if (error != 0)
 		return error;
 	runner_watch_modules(runner, false);

@@ -119,7 +119,7 @@ export_symbols(
 		name = elf_strptr(file->elf, strings, symbol.st_name);
 		if (name == NULL)
 			return elf_file_corrupt(file, "symbol name", err);
-		if (!symtab_add(exports, name, symbol.st_value))
+		if (!symtab_add(exports, name, symbol.st_value, symbol.st_size))
 			return tz_error(
 			    err, TZ_EIO, "%s: out of memory", file->path);
 	}

@@ -252,7 +252,7 @@ resolve_name(struct link *link, const GElf_Sym *symbol, size_t index,
 	*va = 0;
 	if (name == NULL)
 		return elf_file_corrupt(&link->file, "symbol name", err);
-	if (!symtab_find(link->exports, name, va) &&
+	if (!symtab_find(link->exports, name, va, NULL) &&
 	    GELF_ST_BIND(symbol->st_info) != STB_WEAK)
 		note_missing(link, name, index);
 	return 0;
@@ -394,7 +394,7 @@ link_export(struct link *link, const uint64_t *values, struct tz_error *err)
 		if (name == NULL)
 			return elf_file_corrupt(
 			    &link->file, "symbol name", err);
-		if (!symtab_add(link->exports, name, values[i]))
+		if (!symtab_add(link->exports, name, values[i], symbol.st_size))
 			return tz_error(
 			    err, TZ_EIO, "%s: out of memory", link->file.path);
 	}

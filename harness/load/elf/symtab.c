@@ -6,7 +6,7 @@
 #include <string.h>
 
 struct symbol {
-	uint64_t va;
+	uint64_t va, bytes;
 	const char *name;
 };
 
@@ -38,7 +38,7 @@ symtab_destroy(struct symtab *symtab)
 }
 
 bool
-symtab_add(struct symtab *symtab, const char *name, uint64_t va)
+symtab_add(struct symtab *symtab, const char *name, uint64_t va, uint64_t bytes)
 {
 	size_t name_bytes = strlen(name) + 1;
 	struct symbol *symbol = malloc(sizeof(*symbol) + name_bytes);
@@ -47,7 +47,9 @@ symtab_add(struct symtab *symtab, const char *name, uint64_t va)
 	if (symbol == NULL)
 		return false;
 	memcpy(symbol + 1, name, name_bytes);
-	*symbol = (struct symbol){ .va = va, .name = (char *)(symbol + 1) };
+	*symbol = (struct symbol){
+		.va = va, .bytes = bytes, .name = (char *)(symbol + 1)
+	};
 	found = tsearch(symbol, &symtab->root, symbol_compare);
 	if (found == NULL || *found != symbol)
 		free(symbol);
@@ -55,7 +57,8 @@ symtab_add(struct symtab *symtab, const char *name, uint64_t va)
 }
 
 bool
-symtab_find(const struct symtab *symtab, const char *name, uint64_t *va)
+symtab_find(const struct symtab *symtab, const char *name, uint64_t *va,
+    uint64_t *bytes)
 {
 	struct symbol key = { .name = name };
 	struct symbol *const *found = tfind(
@@ -64,5 +67,7 @@ symtab_find(const struct symtab *symtab, const char *name, uint64_t *va)
 	if (found == NULL)
 		return false;
 	*va = (*found)->va;
+	if (bytes != NULL)
+		*bytes = (*found)->bytes;
 	return true;
 }

@@ -13,10 +13,15 @@ struct symtab;
 struct symtab *symtab_create(void);
 void symtab_destroy(struct symtab *symtab);
 
-/* Adds NAME; of two equal names, the first is kept.  False: out of memory. */
-bool symtab_add(struct symtab *symtab, const char *name, uint64_t va);
+/*
+ * Adds NAME, which stands for BYTES at VA; of two equal names, the first is kept.  False:
+ * out of memory.
+ */
+bool symtab_add(
+    struct symtab *symtab, const char *name, uint64_t va, uint64_t bytes);
 
-/* False: no such name, *va is untouched. */
-bool symtab_find(const struct symtab *symtab, const char *name, uint64_t *va);
+/* BYTES may be NULL.  False: no such name, *VA and *BYTES are untouched. */
+bool symtab_find(const struct symtab *symtab, const char *name, uint64_t *va,
+    uint64_t *bytes);
 
 #endif

@@ -1,12 +1,14 @@
 #!/bin/sh
 # Goal: an exploration of hwpmc(4) compares what is read of its counters with what was
-# executed: counts that are lost or made up, and samples of another process or missing.
+# executed: counts that are lost or made up, and samples of another process or missing; and
+# the driver stores to no other variable of the kernel than its manifest names.
 # Method: one scenario each, without and with a mistake in a copy of the driver; their JSON
 # lines.
-# usage: hwpmc.sh TOPAZ HWPMC_MOD.C
+# usage: hwpmc.sh TOPAZ HWPMC_MOD.C DRIVER-FOLDER
 topaz=$(realpath "$1")
 [ -r "$2" ] || { echo "hwpmc: no $2"; exit 77; }
 source=$(realpath "$2")
+driver=$(realpath "$3")
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -58,4 +60,24 @@ finds pmc-count "$value" 's/oldvalue = pm->pm_gv.pm_savedvalue;/oldvalue = pm->p
 finds pmc-sample "$log" 's/ps_pid = td->td_proc->p_pid;/ps_pid = td->td_proc->p_pid + 1;/'
 finds pmc-sample "$log" \
     's/pmclog_process_callchain(pm, ps);/{ static int n; if (n++ % 2) pmclog_process_callchain(pm, ps); }/'
+
+sed 's/atomic_add_rel_int(&pmc_ss_count, 1);/& hz++;/' \
+    "$source" >hwpmc_mod.c
+differs hwpmc_mod.c pmc-sample-cpu
+grep -q '"check":"foreign-store".*"function":"pmc_start"' out/findings.jsonl || {
+	echo "hwpmc: a store to hz is not found:"
+	cat text
+	bad=1
+}
+sed 's/^stores_to: .*/stores_to: [pmc_hook, no_hook]/' "$driver/driver.yaml" >driver.yaml
+mkdir -p other/freebsd-hwpmc
+cp "$driver"/* other/freebsd-hwpmc/
+mv driver.yaml other/freebsd-hwpmc/
+"$topaz" explore freebsd-hwpmc/pmc-count --no-sequences --budget 1 --drivers other \
+    --source "$source" >text 2>&1
+[ $? -eq 2 ] && grep -q 'stores_to: no_hook: neither the kernel nor a module' text || {
+	echo "hwpmc: a variable that nobody has:"
+	cat text
+	bad=1
+}
 exit "$bad"

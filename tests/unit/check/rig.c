@@ -151,6 +151,8 @@ rig_create(bool positions)
 		.driver_text = { { RIG_TEXT, RIG_TEXT + RIG_PAGE } },
 		.driver_data = { { RIG_DATA, RIG_DATA + 0x100 } },
 		.kernel_data = { { RIG_KDATA, RIG_KDATA + RIG_PAGE } },
+		.stores_to = { { RIG_SHARED, RIG_SHARED + 8 } },
+		.stores_to_count = 1,
 		.frames_pa = RIG_FRAMES,
 		.leaves = { { MSR_RTIT_CR3_MATCH, UINT64_MAX, 0, "CR3_MATCH" },
 		    { MSR_XSS, TZ_BIT(8), 0, "XSS" } },

@@ -28,6 +28,7 @@
 #define RIG_TEXT   UINT64_C(0xffffffff81000000)
 #define RIG_KDATA  (ABI_KERNBASE + RIG_KERNEL)
 #define RIG_DATA   (RIG_KDATA + 0x400)          /* the driver's, among it */
+#define RIG_SHARED (RIG_KDATA + 0x600)          /* 8 bytes, stored to rightly */
 #define RIG_SITE   UINT64_C(0xffffffff80201000) /* allocates buffers */
 #define RIG_FRAMES \
  UINT64_C(0x800000) /* the kernel's table: all are free at first */

@@ -81,9 +81,9 @@ kernel_segments_stand_at_their_addresses(void **state)
 	    elf_load_kernel(fixture_kernel("kernel", kernel_source), &bench.ram,
 		bench.exports, &bench.image, &bench.err),
 	    0);
-	assert_true(symtab_find(bench.exports, "counter", &va));
+	assert_true(symtab_find(bench.exports, "counter", &va, NULL));
 	assert_int_equal((uint32_t)ram64(&bench, va), 41);
-	assert_true(symtab_find(bench.exports, "_start", &va));
+	assert_true(symtab_find(bench.exports, "_start", &va, NULL));
 	assert_int_equal(bench.image.entry, va);
 	assert_true(image_segment_at(&bench.image, va)->flags & ABI_SEG_EXEC);
 	assert_true(bench.ram.next_pa > va - ABI_KERNBASE);
@@ -98,15 +98,15 @@ module_is_laid_out_by_permission_and_linked(void **state)
 
 	(void)state;
 	bench_open(&bench);
-	symtab_add(bench.exports, "counter", ABI_KERNEL_VA);
-	symtab_add(bench.exports, "kernel_add", ABI_KERNEL_VA + 16);
+	symtab_add(bench.exports, "counter", ABI_KERNEL_VA, 8);
+	symtab_add(bench.exports, "kernel_add", ABI_KERNEL_VA + 16, 8);
 	assert_int_equal(
 	    elf_load_module("module", fixture_module("module", module_source),
 		&bench.ram, bench.exports, &bench.image, &bench.err),
 	    0);
-	assert_true(symtab_find(bench.exports, "module_entry", &entry));
-	assert_true(symtab_find(bench.exports, "table", &table));
-	assert_true(symtab_find(bench.exports, "record", &record));
+	assert_true(symtab_find(bench.exports, "module_entry", &entry, NULL));
+	assert_true(symtab_find(bench.exports, "table", &table, NULL));
+	assert_true(symtab_find(bench.exports, "record", &record, NULL));
 	assert_int_equal(
 	    image_segment_at(&bench.image, entry)->flags, ABI_SEG_EXEC);
 	assert_int_equal(image_segment_at(&bench.image, table)->flags, 0);
@@ -216,8 +216,8 @@ damage(enum image_kind kind, const char *path)
 	size_t count, i, step;
 
 	bench_open(&bench);
-	symtab_add(bench.exports, "counter", ABI_KERNEL_VA);
-	symtab_add(bench.exports, "kernel_add", ABI_KERNEL_VA + 16);
+	symtab_add(bench.exports, "counter", ABI_KERNEL_VA, 8);
+	symtab_add(bench.exports, "kernel_add", ABI_KERNEL_VA + 16, 8);
 	bytes = fixture_read(path, &count);
 	assert_int_equal(load_any(&bench, kind, bytes, count), 0);
 	/* Every length, but in strides through a large middle. */
