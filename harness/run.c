@@ -500,7 +500,7 @@ judge(const struct run_outcome *outcome, const char **reason)
 		return RUN_FAILED;
 	case MACHINE_LIMIT:
 		*reason = outcome->waits ? "an operation waits without end"
-					 : "limit of instructions reached";
+					 : "not finished within --limit";
 		return outcome->waits ? RUN_FAILED : RUN_NOT_JUDGED;
 	case MACHINE_STOP:
 		*reason = "stopped";

@@ -140,7 +140,7 @@ run_end_describe(const struct machine_result *result, bool waits,
 		snprintf(text, CHECK_TEXT_BYTES, "%s",
 		    waits ? "the operation waits without end"
 			  : "the run did not end within its limit of "
-			    "instructions");
+			    "instructions (--limit)");
 	else
 		snprintf(text, CHECK_TEXT_BYTES, "%.180s", result->text);
 }
