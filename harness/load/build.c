@@ -321,9 +321,10 @@ build_arguments(const struct build_kpi *kpi,
 	return NULL;
 }
 
-/* A compiler at work on SOURCE. */
+/* A compiler at work on SOURCE, or on the link of the module of that name. */
 struct job {
 	const char *source;
+	const char *fails; /* what is said if it fails: "does not compile" */
 	struct text_list argv;
 	char *folder; /* where it runs, if not in that of the objects */
 	struct spawn_child child;
@@ -342,7 +343,7 @@ job_free(struct job *job)
  */
 static int
 job_start(struct job *job, const struct text_list *argv,
-    const struct build_options *options, const char *source,
+    const struct build_options *options, const char *source, const char *fails,
     struct tz_error *err)
 {
 	struct spawn spawn = {
@@ -358,7 +359,7 @@ job_start(struct job *job, const struct text_list *argv,
 	};
 	int error = 0;
 
-	*job = (struct job){ .source = source, .argv = *argv };
+	*job = (struct job){ .source = source, .fails = fails, .argv = *argv };
 	if (options->replaced != NULL) {
 		job->folder = strndup(options->replaced,
 		    (size_t)(strrchr(options->replaced, '/') -
@@ -389,22 +390,20 @@ judge_compiler(const struct job *job, int error, const struct spawn_end *end,
 	unsigned seconds = job->child.spawn.seconds;
 
 	if (error == -TZ_EUSAGE)
-		return tz_error(err, TZ_EUSAGE,
-		    "%s: does not compile: %.300s (--cc-seconds)", job->source,
-		    why->text);
+		return tz_error(err, TZ_EUSAGE, "%s: %s: %.300s (--cc-seconds)",
+		    job->source, job->fails, why->text);
 	if (error != 0)
 		return tz_error(err, (enum tz_errno) - error, "%s", why->text);
 	if (end->status == 0)
 		return 0;
 	if (end->seconds + 1 >= seconds)
 		return tz_error(err, TZ_EUSAGE,
-		    "%s: does not compile: %s ended with %d after %u seconds "
-		    "of processor time (--cc-seconds: %u for a source)",
-		    job->source, job->argv.at[0], end->status, end->seconds,
-		    seconds);
-	return tz_error(err, TZ_EUSAGE,
-	    "%s: does not compile: %s ended with %d", job->source,
-	    job->argv.at[0], end->status);
+		    "%s: %s: %s ended with %d after %u seconds of processor "
+		    "time (--cc-seconds: %u for a source)",
+		    job->source, job->fails, job->argv.at[0], end->status,
+		    end->seconds, seconds);
+	return tz_error(err, TZ_EUSAGE, "%s: %s: %s ended with %d", job->source,
+	    job->fails, job->argv.at[0], end->status);
 }
 
 /* Waits for the compiler; JOB is free afterwards. */
@@ -450,7 +449,8 @@ start_source(struct job *job, const struct build_kpi *kpi,
 	if (error == 0)
 		error = finish_arguments(&argv, object, err);
 	if (error == 0)
-		return job_start(job, &argv, options, source, err);
+		return job_start(
+		    job, &argv, options, source, "does not compile", err);
 	text_list_free(&argv);
 	return error;
 }
@@ -485,7 +485,8 @@ build_link(const struct build_options *options, const char *name,
 	if (error == 0)
 		error = finish_arguments(&argv, path, err);
 	if (error == 0)
-		error = job_start(&job, &argv, options, name, err);
+		error = job_start(
+		    &job, &argv, options, name, "does not link", err);
 	else
 		text_list_free(&argv);
 	if (error == 0)

@@ -340,6 +340,30 @@ what_does_not_compile_is_one_line(void **state)
 	build_kpi_free(kpi);
 }
 
+static void
+what_does_not_link_is_said_so(void **state)
+{
+	struct build_kpi *kpi = make_kpi();
+	struct build_options options = options_in("out");
+	char *sources[3] = { NULL };
+	struct tz_error err;
+	char *object;
+
+	(void)state;
+	for (unsigned i = 0; i < 2; i++) {
+		const char *name = i == 0 ? "one/first.c" : "one/second.c";
+
+		write_text(name, "int twice(void) { return 2; }\n");
+		sources[i] = strdup(fixture_path(name));
+	}
+	assert_int_equal(
+	    compile(kpi, &options, sources, &object, &err), -TZ_EUSAGE);
+	assert_non_null(strstr(err.text, ": does not link: gcc ended with 1"));
+	free(sources[0]);
+	free(sources[1]);
+	build_kpi_free(kpi);
+}
+
 /* The second source's compiler ends first; the third one's is killed. */
 static void
 the_first_source_that_does_not_compile_is_named(void **state)
@@ -509,6 +533,7 @@ main(void)
 		TEST(several_sources_make_one_object),
 		TEST(flags_are_the_units_and_leave_no_path),
 		TEST(what_does_not_compile_is_one_line),
+		TEST(what_does_not_link_is_said_so),
 		TEST(the_first_source_that_does_not_compile_is_named),
 		TEST(what_the_compiler_may_use_is_bounded),
 		TEST(a_compiler_may_be_named_by_a_relative_path),
