@@ -1,7 +1,7 @@
 /*
- * The machine: N logical CPUs with their local APICs and PT units over one RAM, run in turns
- * on one host thread, in an order that depends only on the guest.  Time is virtual: every CPU
- * counts its own cycles.
+ * The machine: N logical CPUs with their local APICs and PT units over one RAM, run in
+ * turns on one host thread, in an order that depends only on the guest.  Time is virtual:
+ * every CPU counts its own cycles.
  *
  * Not modelled: devices other than the local APIC and the host channel of
  * emu/guest_abi.h or a board; real mode; VMX, SMM, SGX, TSX.  Any guest access that is
@@ -65,8 +65,8 @@ struct machine_step {
 };
 
 /*
- * Any function may be NULL.  A function may call nothing of the machine except functions that
- * read it (machine_ram, _read, _rip, _rbp, _rsp, _pt, _translate) and machine_pause().
+ * Any function may be NULL.  Of the machine's functions, one may call those that read
+ * (machine_ram, _read, _rip, _rbp, _rsp, _pt, _translate) and machine_pause().
  */
 struct machine_observer {
 	void *arg;

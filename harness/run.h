@@ -53,8 +53,8 @@ struct run_options {
 struct run_options run_defaults(void);
 
 /*
- * Instructions of all CPUs after which a run of OPTIONS is ended.  By work: 300 million, and
- * 1000 times those of the workloads, a round being 100,000; no limit where the guest
+ * Instructions of all CPUs after which a run of OPTIONS is ended.  By work: 300 million,
+ * and 1000 times those of the workloads, a round being 100,000; no limit where the guest
  * parameter insns says how much work there is.
  */
 uint64_t run_limit(const struct run_options *options);

@@ -160,8 +160,8 @@ nothing(void *arg __unused)
 }
 
 /*
- * While the context runs, hwt enables its threads at each switch.  So they are refused until
- * the context is stopped for hwt, too, and each CPU has left hwt's hooks.
+ * While the context runs, hwt enables its threads at each switch.  So they are refused
+ * until the context is stopped for hwt, too, and each CPU has left hwt's hooks.
  */
 static void
 stop_threads(struct hwt_context *ctx)
@@ -241,7 +241,10 @@ trace_of_thread(struct hwt_context *ctx, int thread_id)
 	return (trace);
 }
 
-/* In thread mode on the CPU, off, before each enable, which does not depend on the result. */
+/*
+ * In thread mode on the CPU, off, before each enable, which
+ * does not depend on the result.
+ */
 static int
 insntrace_configure(struct hwt_context *ctx, int cpu, int thread_id)
 {

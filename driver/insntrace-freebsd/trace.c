@@ -126,8 +126,9 @@ has_record(struct trace *trace)
 }
 
 /*
- * True if the reader has to skip bytes, because it has been told of less than the last three
- * quarters of the buffer: the rest is overwritten, or may be before the reader has read it.
+ * True if the reader has to skip bytes, because it has been told of less than
+ * the last three quarters of the buffer: the rest is overwritten, or may be
+ * before the reader has read it.
  */
 static bool
 is_too_far(struct trace *trace, uint64_t written)

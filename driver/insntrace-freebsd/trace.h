@@ -1,6 +1,7 @@
 /*
- * The traces into hwt's buffers, each of a CPU or of a thread.  The registers of a trace are
- * in an XSAVE area while no CPU has them.  Records tell the reader how far the trace is.
+ * The traces into hwt's buffers, each of a CPU or of a thread.  The
+ * registers of a trace are in an XSAVE area while no CPU has them.  Records
+ * tell the reader how far the trace is.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H
 #define TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H

@@ -82,10 +82,11 @@ void exec_log_keep_code(struct exec_log *exec_log);
 bool exec_log_keeps_code(const struct exec_log *exec_log);
 
 /*
- * From here on the log may have gaps where nothing traces, records or counts: TraceEn is
- * 0, so is IA32_DEBUGCTL.BTS, no performance counter counts, and no PMI or NMI is on its
- * way.  For guests that run much longer than they are observed: when a machine begins such a
- * log, it reports the MSRs of counters and Debug Store as if the CPU had just written them.
+ * From here on the log may have gaps where nothing traces, records or counts:
+ * TraceEn is 0, so is IA32_DEBUGCTL.BTS, no performance counter counts, and no PMI
+ * or NMI is on its way.  For guests that run much longer than they are observed:
+ * when a machine begins such a log, it reports the MSRs of counters and Debug Store
+ * as if the CPU had just written them.
  */
 void exec_log_allow_gaps(struct exec_log *exec_log);
 bool exec_log_allows_gaps(const struct exec_log *exec_log);

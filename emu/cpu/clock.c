@@ -85,7 +85,10 @@ price_block(struct cpu *cpu, const struct block *block, unsigned count,
 	return units;
 }
 
-/* cost_chain() of RUN, which is within a page but for its last instruction; 0: it is gone. */
+/*
+ * cost_chain() of RUN, which is within a page but for its
+ * last instruction; 0: it is gone.
+ */
 static uint64_t
 chain_of(struct cpu *cpu, const struct cost_run *run)
 {

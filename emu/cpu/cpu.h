@@ -157,7 +157,10 @@ uint64_t cpu_insns(const struct cpu *cpu);
 uint64_t cpu_cycles(const struct cpu *cpu); /* of the core clock */
 /* Within port.ipi: instructions that had retired before the access. */
 uint64_t cpu_access_insns(const struct cpu *cpu);
-/* The first instruction that the cost model does not know, as its form; NULL: none was met. */
+/*
+ * The first instruction that the cost model does not know,
+ * as its form; NULL: none was met.
+ */
 const char *cpu_unknown_cost(const struct cpu *cpu);
 uint64_t cpu_tsc(const struct cpu *cpu);
 

@@ -468,7 +468,10 @@ cpu_debug_trap(struct cpu *cpu, bool stepped)
 	cpu_deliver(cpu, VECTOR_DB, DELIVER_FAULT, 0, rip);
 }
 
-/* The engine's fault at RIP is not delivered.  The engine would combine the next one with it. */
+/*
+ * The engine's fault at RIP is not delivered.  The engine
+ * would combine the next one with it.
+ */
 static void
 forget_fault(struct cpu *cpu, uint64_t rip)
 {
@@ -486,7 +489,9 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 	uint64_t cr2 = engine_get(cpu->active, ENGINE_CR2);
 	bool fetch = vector == VECTOR_PF && is_fetch_fault(cpu, rip, cr2);
 	const struct block *block = cpu->block;
-	/* The engine raises #DB only for RFLAGS.TF, which makes each instruction a block. */
+	/*
+	 * The engine raises #DB only for RFLAGS.TF, which makes each instruction a block.
+	 */
 	bool stepped = vector == VECTOR_DB && !cpu_is_rep_again(block, rip);
 	bool waits = cpu->interrupts.nmi_wait > 0;
 	uint64_t error = 0;
@@ -501,7 +506,10 @@ cpu_exception(struct cpu *cpu, unsigned vector)
 		if (fetch || stepped)
 			cpu_count_down_nmi(cpu);
 		cpu_leave_block(cpu, rip);
-		/* An NMI comes before the fault of a fetch, and after a single step's trap. */
+		/*
+		 * An NMI comes before the fault of a fetch,
+		 * and after a single step's trap.
+		 */
 		if (fetch && waits && cpu_can_take_nmi(cpu)) {
 			forget_fault(cpu, rip);
 			return;

@@ -75,8 +75,10 @@ struct cpu {
 	struct cpu_msrs msrs; /* execute/msr.c */
 	struct cpu_board_msrs board_msrs; /* execute/board_msr.c */
 	struct cpu_debug_regs debug_regs; /* execute/special_reg.c */
-	/* execute/breakpoint.c: instructions that had retired when RFLAGS.RF was first seen,
-	 * and 1; 0: it is 0. */
+	/*
+	 * execute/breakpoint.c: instructions that had retired when RFLAGS.RF was
+	 * first seen, and 1; 0: it is 0.
+	 */
 	uint64_t resumed;
 	struct cpu_counters counters;       /* counters.c: what pmu was told */
 	struct cpu_debug_store debug_store; /* debug_store.c */
@@ -120,7 +122,10 @@ cpu_sees_branches(const struct cpu *cpu)
 	return cpu->counters.branches || cpu->debug_store.branches;
 }
 
-/* True if the log has each time that passes: for packets, with the cost model for counters. */
+/*
+ * True if the log has each time that passes: for packets,
+ * with the cost model for counters.
+ */
 static inline bool
 cpu_logs_time(const struct cpu *cpu)
 {

@@ -4,7 +4,10 @@
 
 #include "emu/pmu/pmu.h"
 
-/* IA32_PERFEVTSELx: SDM vol. 3, 20.2.1.1 "Architectural Performance Monitoring Version 1 Facilities". */
+/*
+ * IA32_PERFEVTSELx: SDM vol. 3, 20.2.1.1 "Architectural Performance
+ * Monitoring Version 1 Facilities".
+ */
 #define SELECT_EVENT(value) ((uint32_t)tz_bits(value, 7, 0))
 #define SELECT_UMASK(value) ((uint32_t)tz_bits(value, 15, 8))
 #define SELECT_USR          TZ_BIT(16)

@@ -6,8 +6,8 @@
  *   NAME[*COUNT][,NAME[*COUNT]]...[+ERRATUM]...[+cost]
  *
  * CPU n has the n-th name of the list, and the list repeats: on four CPUs,
- * "alderlake-p,alderlake-e" is P, E, P, E and "alderlake-p*2,alderlake-e*2" is P,
- * P, E, E. An erratum is on for each CPU whose model has it.  With "cost", instructions take
+ * "alderlake-p,alderlake-e" is P, E, P, E and "alderlake-p*2,alderlake-e*2" is P, P, E,
+ * E. An erratum is on for each CPU whose model has it.  With "cost", instructions take
  * the time of the cost model (emu/cpu/cost) on every CPU; else a cycle each.
  */
 #ifndef TOPAZ_EMU_PROFILE_CPU_SET_H

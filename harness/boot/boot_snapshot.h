@@ -25,7 +25,10 @@ int boot_snapshot_read(
     const char *path, struct boot_snapshot *snapshot, struct tz_error *err);
 void boot_snapshot_free(struct boot_snapshot *snapshot);
 
-/* Writes SNAPSHOT, of MACHINE as it is now, to the new file PATH.  -TZ_EIO; those of saved_write(). */
+/*
+ * Writes SNAPSHOT, of MACHINE as it is now, to the new file PATH.
+ * -TZ_EIO; those of saved_write().
+ */
 int boot_snapshot_write(const char *path, const struct boot_snapshot *snapshot,
     struct machine *machine, struct tz_error *err);
 

@@ -3,8 +3,8 @@
  * (CONFIG_KALLSYMS), where no file with symbols is at hand.  Symbols of modules are
  * elsewhere and not read.
  *
- * Source: Linux, scripts/kallsyms.c and kernel/kallsyms.c, of 4.6 to 6.12; the tables in the
- * images of Debian's 6.16, 6.18, 7.0 and 7.3.
+ * Source: Linux, scripts/kallsyms.c and kernel/kallsyms.c, of 4.6 to 6.12; the tables in
+ * the images of Debian's 6.16, 6.18, 7.0 and 7.3.
  */
 #ifndef TOPAZ_HARNESS_BOOT_KALLSYMS_H
 #define TOPAZ_HARNESS_BOOT_KALLSYMS_H

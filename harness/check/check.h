@@ -187,8 +187,8 @@ void check_starting(struct check *check);
  */
 void check_started(struct check *check, unsigned cpu_mask);
 /*
- * At EVENT_CALL_END: if all threads with a buffer were traced before the operation, they are
- * now; a thread that got a buffer from it is one of them.
+ * At EVENT_CALL_END: if all threads with a buffer were traced before the operation, they
+ * are now; a thread that got a buffer from it is one of them.
  */
 void check_followed(struct check *check);
 /* At EVENT_CALL_END: the owner's program ends now, and its session with it. */

@@ -1,8 +1,8 @@
 /*
  * The functions that the files of harness/check call of each other, lowest level first: a
  * file calls only files above it in this list, and no file calls one that is not in it
- * (tests/meta/source/tidy.sh).  check.c calls the handlers, those with an event, for each event
- * of their kind, in the order of its table.
+ * (tests/meta/source/tidy.sh).  check.c calls the handlers, those with an event, for each
+ * event of their kind, in the order of its table.
  */
 #ifndef TOPAZ_HARNESS_CHECK_INTERNAL_H
 #define TOPAZ_HARNESS_CHECK_INTERNAL_H

@@ -58,8 +58,9 @@ nmi_deviation(struct check *check, const struct event *event)
 }
 
 /*
- * A PMI that is masked in the LVT entry causes no NMI.  The entry's region is full again: the
- * buffer has gone round, and what the handler of the first PMI sees is the same as without it.
+ * A PMI that is masked in the LVT entry causes no NMI.  The entry's region is
+ * full again: the buffer has gone round, and what the handler of the first PMI
+ * sees is the same as without it.
  */
 void
 nmi_pmi(struct check *check, const struct event *event)

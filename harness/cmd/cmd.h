@@ -54,10 +54,16 @@ void cmd_parse(const struct argp *argp, int argc, char **argv, void *input);
  */
 uint64_t cmd_number(const char *option, const char *text, unsigned kilo);
 
-/* The value of --cost: true for "model", false for "1".  Ends the process if TEXT is neither. */
+/*
+ * The value of --cost: true for "model", false for "1".  Ends
+ * the process if TEXT is neither.
+ */
 bool cmd_cost_model(const char *text);
 
-/* What --progress wants on standard error; auto: it depends on whether that is a terminal. */
+/*
+ * What --progress wants on standard error; auto: it depends
+ * on whether that is a terminal.
+ */
 enum cmd_progress {
 	CMD_PROGRESS_AUTO,
 	CMD_PROGRESS_BAR,

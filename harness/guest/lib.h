@@ -100,10 +100,11 @@ void host_traced_thread(uint64_t stream, uint32_t thread, bool object);
 void host_owner_gone(int code);
 void host_note(uint64_t code, uint64_t value);
 /*
- * Branch records.  PID may be ABI_RECORDS_CPU | CPU.  Process PID has the address space CR3.  The buffer of the DS save area
- * AREA has ROOM for records of PID's task (0: it is gone).  They are to be made from now on,
- * or no longer; with SWITCHES also records of arrivals and departures.  The BYTES bytes at
- * RECORDS, of 24 each, are handed to user space: all that there are, 0 if there are none.
+ * Branch records.  PID may be ABI_RECORDS_CPU | CPU.  Process PID has the address space
+ * CR3.  The buffer of the DS save area AREA has ROOM for records of PID's task (0: it is
+ * gone).  They are to be made from now on, or no longer; with SWITCHES also records of
+ * arrivals and departures.  The BYTES bytes at RECORDS, of 24 each, are handed to user
+ * space: all that there are, 0 if there are none.
  */
 void host_space(uint64_t pid, uint64_t cr3);
 void host_records(uint64_t pid, const void *area, uint64_t room);

@@ -499,7 +499,8 @@ build_link(const struct build_options *options, const char *name,
 }
 
 /*
- * Compiles the COUNT sources of UNIT into PARTS, by a compiler for each CPU.  What they say and the first error come in the order of the sources all the same.
+ * Compiles the COUNT sources of UNIT into PARTS, by a compiler for each CPU.  What they
+ * say and the first error come in the order of the sources all the same.
  */
 static int
 compile_parts(const struct build_kpi *kpi, const struct build_options *options,

@@ -31,8 +31,8 @@ limit(int resource, uint64_t value)
 }
 
 /*
- * The environment with TMPDIR set to the folder of SPAWN, if it has one; the strings are not
- * copied.  The caller frees *ENVIRONMENT and *TMPDIR.
+ * The environment with TMPDIR set to the folder of SPAWN, if it has one; the strings are
+ * not copied.  The caller frees *ENVIRONMENT and *TMPDIR.
  */
 static int
 make_environment(const struct spawn *spawn, char ***environment, char **tmpdir)

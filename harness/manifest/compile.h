@@ -36,7 +36,8 @@ int compile_known_states(struct compiler *compiler, const char *key,
 int compile_ops(struct compiler *compiler);
 
 /*
- * compile.c: compiles MANIFEST from its schema, which was read from TEXT, the content of PATH.
+ * compile.c: compiles MANIFEST from its schema, which was read
+ * from TEXT, the content of PATH.
  * -TZ_EFORMAT: a name refers to nothing, with its place; -TZ_EIO: out of memory.
  */
 int manifest_compile(struct manifest *manifest, const char *path,

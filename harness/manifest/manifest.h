@@ -275,10 +275,10 @@ bool sequence_values_next(
 
 /*
  * Lives that are extended or changed, in this order: two lives, without the step between
- * them that ends the program; a life with an operation that it does not contain, at the last
- * place where the states allow it, if that is not the first; the same at the first, as it
- * is (if that is not the beginning) and with each single value; with one step's values
- * changed; with one more operation, at each place, whether the states allow it or not.
+ * them that ends the program; a life with an operation that it does not contain, at the
+ * last place where the states allow it, if that is not the first; the same at the first,
+ * as it is (if that is not the beginning) and with each single value; with one step's
+ * values changed; with one more operation anywhere, whether the states allow it or not.
  */
 struct sequence_neighbours {
 	struct sequence_values values; /* of these lives */

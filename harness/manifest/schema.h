@@ -204,9 +204,9 @@ struct schema {
 char *schema_text(const char *path, size_t *text_bytes, struct tz_error *err);
 
 /*
- * Reads TEXT, the content of PATH (NAME/driver.yaml), and the manifest beside it that it is
- * like.  -TZ_EFORMAT: one of them is not in the
- * format of README.md, with its path, line, column and the cause.  The caller frees *SCHEMA with
+ * Reads TEXT, the content of PATH (NAME/driver.yaml), and the manifest beside it
+ * that it is like.  -TZ_EFORMAT: one of them is not in the format of README.md, with
+ * its path, line, column and the cause.  The caller frees *SCHEMA with
  * schema_free(), only after success.
  */
 int schema_load(const char *path, const char *text, size_t text_bytes,

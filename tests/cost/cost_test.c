@@ -318,7 +318,10 @@ a_run_that_follows_itself_waits_for_its_chain(void **state)
 	assert_false(cost_run_goes_on(&run, 0x1009));
 }
 
-/* What is kept of a piece of code is that of its bytes, its address and the run before it. */
+/*
+ * What is kept of a piece of code is that of its bytes, its
+ * address and the run before it.
+ */
 static void
 what_is_kept_is_for_the_same_code_in_the_same_run(void **state)
 {

@@ -1,6 +1,7 @@
 /*
- * Goal: the performance counters and the Debug Store do what their vectors say, and each row
- * of their tables has one.  Method: README.md; the memory is an array, by linear address.
+ * Goal: the performance counters and the Debug Store do what their vectors
+ * say, and each row of their tables has one.  Method: README.md; the memory
+ * is an array, by linear address.
  */
 #include "emu/ds/ds.h"
 #include "emu/pmu/pmu.h"

@@ -1,9 +1,9 @@
 /*
  * Goal: the unmodified hwpmc(4) counts and samples on the emulated counters, and what its
- * owner reads is what was executed. Method: whole runs at test size; the bundle is verified,
- * and what the owner read is on the guest's console. A program's
- * own instructions are the same number whatever the CPUs, the counters, the compiler
- * and the other processes are; the log names each process that comes and goes.
+ * owner reads is what was executed. Method: whole runs at test size; the bundle is
+ * verified, and what the owner read is on the guest's console. A program's own
+ * instructions are the same number whatever the CPUs, the counters, the compiler and the
+ * other processes are; the log names each process that comes and goes.
  */
 #include "tests/whole/whole.h"
 

@@ -101,7 +101,10 @@ the_run_ends_when_a_workload_dies(void **state)
 	}
 }
 
-/* The end of the first workload counts once: the trace goes on until the second has ended. */
+/*
+ * The end of the first workload counts once: the trace goes
+ * on until the second has ended.
+ */
 static void
 the_trace_waits_for_the_longest_workload(void **state)
 {

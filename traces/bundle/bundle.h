@@ -105,8 +105,8 @@ int bundle_read_events(const struct bundle *bundle, struct event **events,
     size_t *count, struct tz_error *err);
 
 /*
- * The packed execution log of one CPU, for exec_log_read_packed(), and the name of its file;
- * the caller frees it.  *COUNT is 0 if the run wrote none.
+ * The packed execution log of one CPU, for exec_log_read_packed(), and the name of its
+ * file; the caller frees it.  *COUNT is 0 if the run wrote none.
  */
 int bundle_load_exec_log(const struct bundle *bundle, unsigned cpu,
     char name[BUNDLE_NAME_BYTES], uint8_t **packed, size_t *count,

@@ -1,7 +1,7 @@
 /*
- * Writes a bundle into an empty folder; harness/host/folder/output.h replaces an old folder with
- * a new one.  After the first error every function does nothing and
- * returns that error.
+ * Writes a bundle into an empty folder; harness/host/folder/output.h replaces
+ * an old folder with a new one.  After the first error every function does
+ * nothing and returns that error.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_BUNDLE_WRITE_H
 #define TOPAZ_TRACES_BUNDLE_BUNDLE_WRITE_H

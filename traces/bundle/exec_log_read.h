@@ -79,9 +79,9 @@ bool exec_log_file_cycles(
 
 /*
  * *CYCLES: the core clock at the N-th moment of which the log has a time when INSNS
- * instructions had retired: N is 0 for the first.  With the cost model that is when the last
- * of them retired; the others are ends of the times that passed before the next one.  False:
- * there are not so many.
+ * instructions had retired: N is 0 for the first.  With the cost model that is when the
+ * last of them retired; the others are ends of the times that passed before the next
+ * one.  False: there are not so many.
  */
 bool exec_log_file_moment(const struct exec_log_file *log, uint64_t insns,
     size_t n, uint64_t *cycles);

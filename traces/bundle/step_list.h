@@ -1,7 +1,7 @@
 /*
- * The steps of an execution log: a list that is only appended to, read from anywhere, mostly
- * in order.  All but the last chunk are kept compressed, since a program repeats itself:
- * its memory does not grow with what ran, but with what is new in it.
+ * The steps of an execution log: a list that is only appended to, read from anywhere,
+ * mostly in order.  All but the last chunk are kept compressed, since a program repeats
+ * itself: its memory does not grow with what ran, but with what is new in it.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_STEP_LIST_H
 #define TOPAZ_TRACES_BUNDLE_STEP_LIST_H

@@ -111,8 +111,8 @@ zfile_finish(struct zfile_writer *writer, struct tz_error *err)
 }
 
 /*
- * The frame that begins at byte AT: *FRAME bytes, whose content has *SIZE bytes.  Each frame
- * must state the size of its content.
+ * The frame that begins at byte AT: *FRAME bytes, whose content has *SIZE bytes.  Each
+ * frame must state the size of its content.
  */
 static int
 zfile_find_frame(const char *name, const uint8_t *bytes, size_t count,

@@ -44,8 +44,9 @@ int memory_image_map_file(struct memory_image *image, const char *file,
     uint64_t offset, uint64_t count, uint64_t va, struct tz_error *err);
 
 /*
- * Adds COUNT pages of MEMORY_IMAGE_PAGE bytes, which are copied, at their addresses in VA,
- * which are multiples of it.  NAME is for messages; no file that was added has it.  -TZ_EIO.
+ * Adds COUNT pages of MEMORY_IMAGE_PAGE bytes, which are copied, at their
+ * addresses in VA, which are multiples of it.  NAME is for messages; no file
+ * that was added has it.  -TZ_EIO.
  */
 int memory_image_add_pages(struct memory_image *image, const char *name,
     const uint8_t *pages, const uint64_t *va, size_t count,

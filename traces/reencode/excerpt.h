@@ -25,7 +25,10 @@ struct excerpt_size {
 struct excerpt_line {
 	uint64_t
 	    at; /* offset in the trace, as if equal up to there; or an address */
-	/* Of .both in a long excerpt: the instructions that the packets before it lead to. */
+	/*
+	 * Of .both in a long excerpt: the instructions that
+	 * the packets before it lead to.
+	 */
 	uint64_t insns;
 	char text[EXCERPT_TEXT_BYTES];
 };
@@ -42,7 +45,9 @@ struct excerpt {
 	/* The last instructions before it, the last one a branch that needs it. */
 	struct excerpt_lines insn;
 	uint64_t insn_first; /* the number of the first one, counted as .insns */
-	/* Of the unit's packet, or of the trace's where the unit sends none.  NULL: none. */
+	/*
+	 * Of the unit's packet, or of the trace's where the unit sends none.  NULL: none.
+	 */
 	const struct pkt_kind_row *rule;
 };
 

@@ -11,7 +11,10 @@
 #define REENCODE_NEVER_IN_PSB \
  (PKT_BIT(TNT) | PKT_BIT(TIP) | PKT_BIT(PGE) | PKT_BIT(PGD) | PKT_BIT(BAD))
 
-/* A copy of the trace in which PEBS blocks, unknown to libipt, are PADs.  NULL: no memory. */
+/*
+ * A copy of the trace in which PEBS blocks, unknown to
+ * libipt, are PADs.  NULL: no memory.
+ */
 static uint8_t *
 reencode_blank(const uint8_t *bytes, uint64_t count)
 {
@@ -191,8 +194,8 @@ reencode_leading(const struct search *search)
 
 /*
  * In a PSB+ libipt may stop before the packet that it refuses, at OFFSET.  Returns the
- * offset of the bad packet: the first of that PSB+ that cannot be read, or whose kind is not
- * allowed there.  OFFSET if there is no such packet.
+ * offset of the bad packet: the first of that PSB+ that cannot be read, or whose kind is
+ * not allowed there.  OFFSET if there is no such packet.
  */
 static uint64_t
 reencode_skip_good(const struct search *search, uint64_t offset)

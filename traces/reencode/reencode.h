@@ -26,8 +26,8 @@ void reencode_print(
     const struct reencode_result *result, const uint8_t *bytes, FILE *file);
 
 /*
- * RESULT of the trace NAME as JSON, of which the caller has a reference.  WHOLE: with all of
- * the excerpt, which is long.  NULL: out of memory.
+ * RESULT of the trace NAME as JSON, of which the caller has a reference.  WHOLE: with all
+ * of the excerpt, which is long.  NULL: out of memory.
  */
 struct json_t *reencode_json(const char *name,
     const struct reencode_options *options,

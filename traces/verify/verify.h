@@ -165,8 +165,8 @@ struct verify_result {
 
 /*
  * Verifies BUNDLE.  -TZ_EFORMAT: its execution log, events or frames contradict their
- * formats; -TZ_EUSAGE: .perf_data for a bundle without one; -TZ_EIO: no memory.  A mismatch is a
- * result, not an error.
+ * formats; -TZ_EUSAGE: .perf_data for a bundle without one; -TZ_EIO: no memory.  A
+ * mismatch is a result, not an error.
  */
 int verify_bundle(const struct bundle *bundle,
     const struct verify_options *options, struct verify_result *result,

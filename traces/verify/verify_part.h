@@ -63,8 +63,8 @@ size_t part_interval_at(const struct verify_bytes *bytes, size_t interval);
 size_t part_search(struct part_run *run, size_t at, uint64_t hint);
 
 /*
- * SKD007: joins the pairs of CYCs that look like a CYC cut by an OVF where the unit reported
- * no overflow.  False: out of memory.
+ * SKD007: joins the pairs of CYCs that look like a CYC cut by an OVF where the unit
+ * reported no overflow.  False: out of memory.
  */
 bool part_join_cycs(struct part_run *run);
 

@@ -181,8 +181,8 @@ time_mark_empty(struct verify_work *work, const struct verify_bytes *bytes,
 
 /*
  * An instruction turned tracing on or off at MARK; it ended at CYCLES.  *BEFORE: the core
- * clock when it began.  STEP is what MARK is compared with.  False: MARK is of another kind,
- * or that time is not known.
+ * clock when it began.  STEP is what MARK is compared with.  False: MARK is of another
+ * kind, or that time is not known.
  */
 static bool
 time_before(const struct verify_work *work, const struct decode_time_mark *mark,
@@ -226,8 +226,8 @@ time_between(const struct verify_work *work,
 }
 
 /*
- * Tracing ended at MARK, not when STEP had retired: if a software interrupt comes next, which
- * is not one of the decoder's instructions, *TSC is the time when that had retired.
+ * Tracing ended at MARK, not when STEP had retired: if a software interrupt comes next,
+ * which is not one of the decoder's instructions, *TSC is the time when that had retired.
  */
 static void
 time_after_soft(const struct verify_work *work,

@@ -177,7 +177,10 @@ write_all(int file, const unsigned char *from, uint64_t bytes, const char *path)
 	}
 }
 
-/* Of a CPU that went offline, the driver has stopped before; the buffers have all until then. */
+/*
+ * Of a CPU that went offline, the driver has stopped before;
+ * the buffers have all until then.
+ */
 static void
 stop(void)
 {

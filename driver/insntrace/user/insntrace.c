@@ -1,8 +1,8 @@
 /*
- * The owner of a session of /dev/insntrace, and its reader: allocates a buffer
- * for each CPU or for threads of the first workload, traces while the workloads run, and after Stop drains all bytes
- * of the buffers to the host, the oldest first.  Bytes that wraps overwrote are
- * reported as lost. driver/insntrace/README.md lists its boot parameters.
+ * The owner of a session of /dev/insntrace, and its reader: allocates a buffer for each
+ * CPU or for threads of the first workload, traces while the workloads run, and after
+ * Stop drains all bytes of the buffers to the host, the oldest first.  Bytes that wraps
+ * overwrote are reported as lost. driver/insntrace/README.md lists its boot parameters.
  */
 #include "driver/insntrace/insntrace.h"
 #include "harness/guest/user/user.h"

@@ -36,7 +36,10 @@ is_access(const struct find_access *find, const struct insn_memory *memory)
 	    walk.pa.u == find->pa;
 }
 
-/* True if the instruction has made its accesses before the last one of this run of the block. */
+/*
+ * True if the instruction has made its accesses before the
+ * last one of this run of the block.
+ */
 static bool
 is_past(const struct find_access *find, unsigned index, const struct insn *insn)
 {

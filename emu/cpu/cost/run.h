@@ -49,8 +49,8 @@ uint64_t cost_run_charge(struct cost_run *run);
 bool cost_run_same(const struct cost_run *a, const struct cost_run *b);
 
 /*
- * R: what is added where RUN, which is charged and whose chain is CHAIN, follows itself: its
- * last instruction is a direct branch to its first.
+ * R: what is added where RUN, which is charged and whose chain is CHAIN, follows itself:
+ * its last instruction is a direct branch to its first.
  */
 uint64_t cost_run_repeat(const struct cost_run *run, uint64_t chain);
 

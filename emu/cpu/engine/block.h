@@ -105,11 +105,12 @@ struct code_written {
 };
 
 /*
- * To be called when CR3 was loaded or a translation dropped: drops every descriptor
- * if the code of a known page has changed, or a page of the kernel's half has moved, or has
+ * To be called when CR3 was loaded or a translation dropped: drops every descriptor if
+ * the code of a known page has changed, or a page of the kernel's half has moved, or has
  * become writable or read-only; if that is a page of the user half, the descriptors of
- * this user space.  Those of a page of the kernel's half that is not mapped now stay, and
- * block_find() looks at the page before it returns one.  True: descriptors were dropped; pointers to them are invalid.
+ * this user space.  Those of a page of the kernel's half that is not mapped now stay,
+ * and block_find() looks at the page before it returns one.  True: descriptors were
+ * dropped; pointers to them are invalid.
  */
 bool block_cache_select(struct block_cache *cache,
     const struct walk_space *space, const struct code_written *written);

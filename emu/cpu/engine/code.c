@@ -20,8 +20,8 @@ cpu_forget_code(struct cpu *cpu, uint64_t va, uint64_t bytes)
 }
 
 /*
- * May the engine look VA up as code?  If it may not, it records a page fault (old_exception),
- * and the next one would be a double fault.
+ * May the engine look VA up as code?  If it may not, it records a page fault
+ * (old_exception), and the next one would be a double fault.
  */
 static bool
 may_fetch(struct cpu *cpu, uint64_t va)

@@ -132,8 +132,8 @@ cpu_hook_sites(struct cpu *cpu, struct block *block)
 	while (first < last && !is_site(cpu, block, &block->insn[first]))
 		first++;
 	/*
-	 * All from the first to the last, and from the begin if another is hooked there: see
-	 * engine_hook().  The engine may have translated a block with .wide before.
+	 * All from the first to the last, and from the begin if another is hooked there:
+	 * see engine_hook().  The engine may have translated a block with .wide before.
 	 */
 	if (last > 0 &&
 	    has_hook(cpu, block->va, block->va + block->insn[first].at))

@@ -3,10 +3,10 @@
  * runs single instructions.  SDM vol. 3, 18.2 "Debug Registers", 18.3.1 "Debug Exception
  * (#DB)".
  *
- * Model choices: a REP traps after each iteration that hits, with RF in the saved RFLAGS as it
- * was, so that a breakpoint on the REP itself hits again then; operands with 32-bit addresses
- * are not truncated; the stores of an interrupt's delivery, and of PT and the Debug Store,
- * hit nothing.
+ * Model choices: a REP traps after each iteration that hits, with RF in the saved RFLAGS
+ * as it was, so that a breakpoint on the REP itself hits again then; operands with
+ * 32-bit addresses are not truncated; the stores of an interrupt's delivery, and of PT
+ * and the Debug Store, hit nothing.
  */
 #include "emu/cpu/insn/insn_facts.h"
 #include "emu/cpu/state.h"

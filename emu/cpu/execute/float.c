@@ -140,8 +140,8 @@ call_host_unmasked(struct host_call *call)
 
 /*
  * The host's CPU runs INSN, with RAX as the operand's address if it has one.  An x87
- * exception that is not masked is pending after it, and disturbs nobody: what runs until the
- * host's state is back does not wait for it.
+ * exception that is not masked is pending after it, and disturbs nobody: what runs until
+ * the host's state is back does not wait for it.
  */
 static enum fault
 run(struct cpu *cpu, const struct insn_float *insn, struct host_call *call)

@@ -25,11 +25,16 @@
 #define C2          0x400u
 #define RC(control) ((control) >> 10 & 3)
 
-/* Exponents of MPFR, whose mantissas are in [1/2, 1): of 1 * 2^-16382, 2^-16445, 2^16383. */
+/*
+ * Exponents of MPFR, whose mantissas are in [1/2, 1): of 1 * 2^-16382, 2^-16445, 2^16383.
+ */
 #define NORMAL_MIN   (-16381)
 #define DENORMAL_MIN (-16444)
 #define NORMAL_MAX   16384
-/* SDM vol. 1, 8.5.4 "Numeric Overflow Exception (#O)": results whose exception is not masked. */
+/*
+ * SDM vol. 1, 8.5.4 "Numeric Overflow Exception (#O)": results
+ * whose exception is not masked.
+ */
 #define BIAS 24576
 
 #define BITS 64  /* of a mantissa */

@@ -197,7 +197,10 @@ thread_call_begin(struct check *check, const struct event *event)
 	core->session.follows = false;
 }
 
-/* The session ends with its owner, or a unit has stopped by itself, so its trace may be off. */
+/*
+ * The session ends with its owner, or a unit has stopped by
+ * itself, so its trace may be off.
+ */
 void
 thread_unsure(struct check *check, const struct event *event)
 {

@@ -1,9 +1,9 @@
 /*
- * The user's end of the guest's console.  Where standard input is a terminal, each key goes
- * to the guest and BOOT_CONSOLE_KEY ends the machine; the guest's time then passes no
- * faster than the host's, and what happens depends on when the keys came.  Else all text
- * of standard input is read first.  A line of it is typed whenever the guest waits, and then
- * Ctrl-D again and again: the same text gives the same run.
+ * The user's end of the guest's console.  Where standard input is a terminal, each key
+ * goes to the guest and BOOT_CONSOLE_KEY ends the machine; the guest's time then passes
+ * no faster than the host's, and what happens depends on when the keys came.  Else all
+ * text of standard input is read first.  A line of it is typed whenever the guest waits,
+ * and then Ctrl-D again and again: the same text gives the same run.
  */
 #ifndef TOPAZ_HARNESS_CMD_GUEST_BOOT_CONSOLE_H
 #define TOPAZ_HARNESS_CMD_GUEST_BOOT_CONSOLE_H

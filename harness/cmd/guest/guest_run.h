@@ -29,8 +29,8 @@ int guest_run_all(struct linux_guest *guest, guest_booted on_booted, void *arg,
     int *code, struct tz_error *err);
 
 /*
- * A line for each MSR, port and breakpoint of I/O that nothing models, with its first place; to be
- * freed.  NULL: out of memory.
+ * A line for each MSR, port and breakpoint of I/O that nothing models, with its first
+ * place; to be freed.  NULL: out of memory.
  */
 char *guest_run_unknowns(struct linux_guest *guest, size_t *count);
 

@@ -7,7 +7,10 @@
 
 #include "traces/decode/decode.h"
 
-/* The message where profile_of_signature() knows no CPU model; its argument: the signature. */
+/*
+ * The message where profile_of_signature() knows no CPU
+ * model; its argument: the signature.
+ */
 #define REENCODE_UNKNOWN_CPU                                                   \
  "no CPU model is known for a processor of signature %#x, or it has no Intel " \
  "PT: give --profile NAME (see topaz list profiles)"

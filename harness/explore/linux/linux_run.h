@@ -1,7 +1,8 @@
 /*
- * A booted kernel at the place where the driver of Intel PT first begins to fill an AUX
- * buffer (perf_aux_output_begin()): run from there under any schedule, saved, restored and judged.  The counterpart of
- * ../runner/runner.h for a guest that is not topaz's own kernel.
+ * A booted kernel at the place where the driver of Intel PT first begins to fill
+ * an AUX buffer (perf_aux_output_begin()): run from there under any schedule,
+ * saved, restored and judged.  The counterpart of ../runner/runner.h for a guest
+ * that is not topaz's own kernel.
  */
 #ifndef TOPAZ_HARNESS_EXPLORE_LINUX_LINUX_RUN_H
 #define TOPAZ_HARNESS_EXPLORE_LINUX_LINUX_RUN_H

@@ -20,8 +20,8 @@ int campaign_part_run(struct campaign *campaign, const char *name,
     uint64_t schedules, workers_work work, void *arg, struct tz_error *err);
 
 /*
- * Which schedules are WORKER's, of all shards: those with number SHARE, modulo SHARES.  Those
- * of a shard do not depend on the number of workers.
+ * Which schedules are WORKER's, of all shards: those with number SHARE, modulo SHARES.
+ * Those of a shard do not depend on the number of workers.
  */
 void campaign_part_share(const struct campaign *campaign, unsigned worker,
     unsigned *share, unsigned *shares);

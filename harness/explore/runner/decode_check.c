@@ -18,9 +18,10 @@
 
 struct decode_check {
 	struct runner *runner;
-	/* The driver's last instruction on each CPU, if the run is stepped; where it was when
-	   user space had read a counter, for each time; and the driver's log. */
-	uint64_t last[MACHINE_CPUS_MAX], read_at[READS_MAX], log_at;
+	/* The driver's last instruction on each CPU, if the run is stepped. */
+	uint64_t last[MACHINE_CPUS_MAX];
+	/* Where it was each time user space had read a counter, and the driver's log. */
+	uint64_t read_at[READS_MAX], log_at;
 	unsigned read_count;
 	struct bundle_writer *writer;
 	struct record *record;

@@ -12,7 +12,8 @@ struct corpus;
 
 /*
  * Runs sequences until BUDGET runs are done, and counts their violations in AREA of the
- * campaign's statistics; the runs are added to its .generated.  Errors as of runner_open() and workers_run().
+ * campaign's statistics; the runs are added to its .generated.  Errors as of
+ * runner_open() and workers_run().
  */
 int corpus_run(struct campaign *campaign, uint32_t area, uint64_t budget,
     struct corpus **corpus, struct tz_error *err);

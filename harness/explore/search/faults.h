@@ -40,7 +40,10 @@ struct fault_result {
 	const struct stats_group *first_silent, *first_broken; /* or NULL */
 };
 
-/* The number of deviations among KINDS that fault campaigns try, one bit for each deviation_kind. */
+/*
+ * The number of deviations among KINDS that fault campaigns try,
+ * one bit for each deviation_kind.
+ */
 unsigned faults_deviations(uint32_t kinds);
 
 /*

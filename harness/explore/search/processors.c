@@ -85,9 +85,9 @@ add_differing(struct processors *processors, size_t number)
 /*
  * Sets up processor .number.  0 has all features; then follow those without one
  * feature; then, for each CPU, those where only that CPU has no flags (leaf 14H,
- * sub-leaf 0), and no counts and values (sub-leaf 1): each configuration is refused for
- * one of them; then those where Intel PT, ToPA or XSAVES is missing on one CPU.  *END is set
- * after the last.
+ * sub-leaf 0), and no counts and values (sub-leaf 1): each configuration is
+ * refused for one of them; then those where Intel PT, ToPA or XSAVES is missing on
+ * one CPU.  *END is set after the last.
  */
 static bool
 open_processor(struct processors *processors, bool *end)

@@ -32,8 +32,8 @@ compare_boundaries(const void *a, const void *b)
 }
 
 /*
- * A PMI at AT, of the trace or of a counter, or a switch of CPU or task instead; only kinds that the user
- * selected.
+ * A PMI at AT, of the trace or of a counter, or a switch of CPU or task instead;
+ * only kinds that the user selected.
  */
 static struct deviation
 draw_deviation(const struct trial *trial, const struct boundary *at, bool pmi,

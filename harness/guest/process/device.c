@@ -118,8 +118,9 @@ call_close(struct device *device)
 }
 
 /*
- * Of the devices with .exiting and a number below BELOW, begins an operation on the one with
- * the highest number; NULL: there is no such device.  The list can change between two calls.
+ * Of the devices with .exiting and a number below BELOW, begins an operation
+ * on the one with the highest number; NULL: there is no such device.  The
+ * list can change between two calls.
  */
 static struct device *
 enter_before(uint64_t below)

@@ -115,10 +115,10 @@ void task_wakeup(const void *channel);
 void task_wakeup_one(const void *channel);
 
 /*
- * task_hooks.notified is called for TASK, a thread of a user process, at its next
- * return to ring 3, also where it runs in ring 3 now; several requests before it
- * are one.  Tasks and interrupt handlers; for the current task also NMI handlers, which have
- * to see to it that the kernel is entered.
+ * task_hooks.notified is called for TASK, a thread of a user process, at its next return
+ * to ring 3, also where it runs in ring 3 now; several requests before it are one.
+ * Tasks and interrupt handlers; for the current task also NMI handlers, which have to
+ * see to it that the kernel is entered.
  */
 void task_notify(struct task *task);
 /* Calls VISIT for every task, also idle ones; the scheduler's lock is held. */

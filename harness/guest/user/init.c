@@ -122,8 +122,8 @@ run_tracer(const char *args)
 }
 
 /*
- * Kills workloads that linger, or that a failed tracer left at the gate.  Returns the exit code
- * of one that ended by itself, if it is not 0.
+ * Kills workloads that linger, or that a failed tracer left at the gate.  Returns the
+ * exit code of one that ended by itself, if it is not 0.
  */
 static int
 reap_workloads(const char *args, bool kill)

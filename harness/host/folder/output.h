@@ -45,7 +45,9 @@ int output_publish(struct output *output, struct tz_error *err);
 /* Removes what was written and frees OUTPUT, which may be NULL. */
 void output_abandon(struct output *output);
 
-/* In the text of ERR, replaces the path of the new folder by the path that the user gave. */
+/*
+ * In the text of ERR, replaces the path of the new folder by the path that the user gave.
+ */
 void output_rename(const struct output *output, struct tz_error *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * arch/x86/kernel/ptrace.c by the patch's meaning: branch records of a stopped task, through
- * the Debug Store driver.
+ * arch/x86/kernel/ptrace.c by the patch's meaning: branch records of a stopped task,
+ * through the Debug Store driver.
  */
 #include "harness/kpi/linux26/bts.h"
 

@@ -1,6 +1,6 @@
 /*
- * What ring 3 passes to the framework: /dev/ptrace takes the ptrace requests as ioctls, with
- * struct linux_ptrace as their argument.  Shared with ring 3; needs only <stdint.h>.
+ * What ring 3 passes to the framework: /dev/ptrace takes the ptrace requests as ioctls,
+ * with struct linux_ptrace as their argument.  Shared with ring 3; needs only <stdint.h>.
  */
 #ifndef TOPAZ_HARNESS_KPI_LINUX26_BTS_ABI_H
 #define TOPAZ_HARNESS_KPI_LINUX26_BTS_ABI_H
@@ -36,7 +36,7 @@ struct linux_ptrace {
 	int64_t result;
 };
 
-#define LINUX_ENDED (-3) /* the ioctl's result if the task has ended: -ESRCH */
+#define LINUX_ENDED         (-3) /* the ioctl's result if the task has ended: -ESRCH */
 
 #define PTRACE_BTS_O_TRACE  0x1u /* record branches */
 #define PTRACE_BTS_O_SCHED  0x2u /* record when the task arrives and departs */

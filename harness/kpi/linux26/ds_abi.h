@@ -1,7 +1,7 @@
 /*
- * /dev/ds: each function of the Debug Store driver's interface as an ioctl, as a profiler in
- * the kernel would call it, with struct linux_ds as the argument.  Shared with ring 3; needs
- * only <stdint.h>.
+ * /dev/ds: each function of the Debug Store driver's interface as an ioctl, as a
+ * profiler in the kernel would call it, with struct linux_ds as the argument.  Shared
+ * with ring 3; needs only <stdint.h>.
  */
 #ifndef TOPAZ_HARNESS_KPI_LINUX26_DS_ABI_H
 #define TOPAZ_HARNESS_KPI_LINUX26_DS_ABI_H

@@ -18,8 +18,8 @@ struct elf_file {
 };
 
 /*
- * Reads PATH, whose e_type must be TYPE (ET_NONE: any).  -TZ_EIO, -TZ_EFORMAT.  The caller closes FILE
- * also after an error.
+ * Reads PATH, whose e_type must be TYPE (ET_NONE: any).  -TZ_EIO, -TZ_EFORMAT.  The
+ * caller closes FILE also after an error.
  */
 int elf_file_open(const char *path, unsigned type, struct elf_file *file,
     struct tz_error *err);

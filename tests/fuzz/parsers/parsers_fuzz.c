@@ -1,9 +1,9 @@
 /*
- * Goal: whatever a file of a bundle, a manifest, a baseline or a token holds, reading
- * it ends in a value or in a message: one line, not empty, that names the file where
- * there is one. Method: the first byte of the input chooses the reader, the rest is
- * the file, or what several files hold; the sanitizers watch for the rest. What was accepted as a token or a
- * sequence is written and read again, and must be the same.
+ * Goal: whatever a file of a bundle, a manifest, a baseline or a token holds, reading it
+ * ends in a value or in a message: one line, not empty, that names the file where there
+ * is one. Method: the first byte of the input chooses the reader, the rest is the file,
+ * or what several files hold; the sanitizers watch for the rest. What was accepted as a
+ * token or a sequence is written and read again, and must be the same.
  *
  * Run it from the root of the sources: it reads driver/insntrace/driver.yaml.
  */

@@ -8,7 +8,8 @@ if [ -z "$kernel" ] || ! command -v busybox >/dev/null 2>&1 ||
 	exit 1
 fi
 
-# broken BUNDLE WHAT OFFSET DELTA TEXT: the byte there of its perf.data, changed, is found, and TEXT said.
+# broken BUNDLE WHAT OFFSET DELTA TEXT: the byte there of its perf.data,
+# changed, is found, and TEXT said.
 broken() {
 	cp "$1"/perf.data changed
 	old=$(od -An -tu1 -j "$3" -N 1 changed | tr -d ' ')

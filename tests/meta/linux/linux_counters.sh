@@ -1,9 +1,9 @@
 #!/bin/sh
-# Goal: what perf in a stock kernel gets of performance counters and of the Debug Store is compared
-# with the ground truth: samples by NMI and by PEBS, counts of perf stat, branch records; a sample, a
-# count, a period, a record or a flag that is wrong is found.
-# Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program with a thread; a
-# perf.data that is broken on purpose, byte by byte.
+# Goal: what perf in a stock kernel gets of performance counters and of the Debug Store is
+# compared with the ground truth: samples by NMI and by PEBS, counts of perf stat, branch
+# records; a sample, a count, a period, a record or a flag that is wrong is found.
+# Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program
+# with a thread; a perf.data that is broken on purpose, byte by byte.
 # usage: linux_counters.sh TOPAZ
 topaz=$(realpath "$1")
 here=$(realpath "$(dirname "$0")/..")

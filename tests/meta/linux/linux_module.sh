@@ -1,8 +1,10 @@
 #!/bin/sh
-# Goal: insntrace as a module of a stock kernel traces CPUs and threads, and topaz record finds what its program wrote in
-# what the PT units wrote: every byte and every instruction; what is missing or changed is found.
-# Method: the module is built for Debian's 6.1 cloud kernel and loaded there, by topaz record --run --trace; buffers that are
-# written around and that are full, a thread that goes from CPU to CPU; files that are changed on purpose.
+# Goal: insntrace as a module of a stock kernel traces CPUs and threads, and topaz record
+# finds what its program wrote in what the PT units wrote: every byte and every
+# instruction; what is missing or changed is found.
+# Method: the module is built for Debian's 6.1 cloud kernel and loaded there, by topaz
+# record --run --trace; buffers that are written around and that are full, a thread that
+# goes from CPU to CPU; files that are changed on purpose.
 # usage: linux_module.sh TOPAZ ROOT
 topaz=$(realpath "$1")
 root=$(realpath "$2")
@@ -76,7 +78,8 @@ says() {
 	grep -q "$2" "$1.txt" || { echo "$name: $1: no '$2':"; cat "$1.txt"; bad=1; }
 }
 
-# One CPU, all that it does, written around; a thread in a buffer that holds all, that is written around, that is full.
+# One CPU, all that it does, written around; a thread in a buffer that holds all, that
+# is written around, that is full.
 cat >script <<-'END'
 	set -e
 	echo 0 >/proc/sys/kernel/nmi_watchdog
@@ -96,7 +99,8 @@ record one "cpu0=/tmp/c0 thread0=/tmp/s0 thread1=/tmp/t0 thread2=/tmp/u0"
 says one '^  bytes *8192 written = 8192 reported'
 says one '^MATCH$'
 
-# With a counter of perf's active, whose handler clears all bits of GLOBAL_STATUS; and an owner that is killed.
+# With a counter of perf's active, whose handler clears all bits of
+# GLOBAL_STATUS; and an owner that is killed.
 cat >script <<-'END'
 	set -e
 	insmod /insntrace.ko

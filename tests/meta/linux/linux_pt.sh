@@ -1,7 +1,8 @@
 #!/bin/sh
-# Goal: perf record in a stock kernel, on one CPU and two, of a simple program and of one that makes tracing hard, compared
-# with the ground truth: every byte that perf got is what the unit wrote, every instruction what was executed; perf outside
-# agrees; a byte that is changed, missing or surplus and a flag that is wrong are found.
+# Goal: perf record in a stock kernel, on one CPU and two, of a simple program and of one
+# that makes tracing hard, compared with the ground truth: every byte that perf got is
+# what the unit wrote, every instruction what was executed; perf outside agrees; a byte
+# that is changed, missing or surplus and a flag that is wrong are found.
 # Method: Debian's 6.1 cloud kernel from the cache of ./bootstrap test; a small program; a
 # perf.data that is broken on purpose, byte by byte. Without the kernel only the bad input.
 # usage: linux_pt.sh TOPAZ

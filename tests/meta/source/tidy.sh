@@ -40,6 +40,16 @@ $2 == "total" { next }
 { limit = $2 ~ /\.h$/ ? 300 : 700 }
 $1 > limit { print $2 " has " $1 " lines; " limit " are the limit" }')
 [ -z "$long" ] || complain "$long"
+wide=$(awk '
+function width(text, at, column) {
+	for (at = 1; at <= length(text); at++)
+		column += substr(text, at, 1) == "\t" ? 8 - column % 8 : 1
+	return column
+}
+/^[ \t]*(\/?\*|\/\/)/ && length($0) > 60 && width($0) > 92 {
+	print FILENAME ":" FNR
+}' $sources $(find tests -name '*.[ch]'))
+[ -z "$wide" ] || complain "comments wider than 92 columns:" $wide
 
 # What verifies a bundle shares nothing with what made its traces.
 for file in $(find traces -name '*.[ch]' ! -path '*/reencode/*'); do

@@ -1,8 +1,9 @@
 #!/bin/sh
-# Goal: the page of topaz reencode has what the text says, and more of it; it works in a browser, on a telephone, too; and
-# neither a page nor progress changes what is printed. Method: a trace of ours re-encoded with another IA32_RTIT_CTL, a
-# damaged one, and an equal one; the data of the page are compared with --json and with the text. Without chromium the page is
-# not opened.
+# Goal: the page of topaz reencode has what the text says, and more of it; it works in a
+# browser, on a telephone, too; and neither a page nor progress changes what is printed.
+# Method: a trace of ours re-encoded with another IA32_RTIT_CTL, a damaged one, and an
+# equal one; the data of the page are compared with --json and with the text. Without
+# chromium the page is not opened.
 # usage: reencode_page.sh TOPAZ
 topaz=$(realpath "$1")
 here=$(realpath "$(dirname "$0")/..")
@@ -78,7 +79,8 @@ for name, verdict in ("differs", "DIFFERS"), ("damaged", "WRONG"):
     assert place["trace"][:len(short["trace"])] == short["trace"]
     assert len(place["both"]) > len(short["both"]) and len(place["trace"]) > len(short["trace"])
     assert len(place["instructions"]) > len(short["instructions"])
-    # Each packet leads to instructions after those of the ones before; what a conditional branch or a compressed RET needs is in a TNT.
+    # Each packet leads to instructions after those of the ones before; what a conditional
+    # branch or a compressed RET needs is in a TNT.
     numbers, first = place["instructions_before"], place["first_instruction"]
     assert len(numbers) == len(place["both"]) and numbers == sorted(numbers)
     end = first + len(place["instructions"])

@@ -1,7 +1,7 @@
 /*
- * Goal: the symbols of a kernel are found in its memory, whatever version has laid out their
- * tables.  Method: the tables as scripts/kallsyms.c of Linux 4.6, 6.4 and 7.0 writes them,
- * made here, between bytes that look like them.
+ * Goal: the symbols of a kernel are found in its memory, whatever version has laid out
+ * their tables.  Method: the tables as scripts/kallsyms.c of Linux 4.6, 6.4 and 7.0
+ * writes them, made here, between bytes that look like them.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -67,7 +67,9 @@ put_addresses(struct image *image, enum layout layout)
 	put(image, &base, sizeof(base));
 }
 
-/* Names are 't' and the name; the token of a byte is the byte, but number 1 is "number_". */
+/*
+ * Names are 't' and the name; the token of a byte is the byte, but number 1 is "number_".
+ */
 static void
 put_names(struct image *image)
 {

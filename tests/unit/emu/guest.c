@@ -296,7 +296,10 @@ assert_same_events(const struct guest *a, const struct guest *b)
 	assert_int_equal(a->event_count, b->event_count);
 }
 
-/* Which of the CHUNK_PAGES pages of RAM at PA the host has.  The others are 0, and stay absent. */
+/*
+ * Which of the CHUNK_PAGES pages of RAM at PA the host has.  The
+ * others are 0, and stay absent.
+ */
 struct presence {
 	unsigned char page[CHUNK_PAGES];
 };

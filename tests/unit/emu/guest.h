@@ -70,8 +70,9 @@ void guest_free(struct guest *guest);
 void guest_assert_exit(const struct guest *guest);
 
 /*
- * A copy of a guest's RAM; and fails unless two RAMs are the same.  Pages that the host has
- * not given to them yet are left so: they are 0, and touching all would take most of the time.
+ * A copy of a guest's RAM; and fails unless two RAMs are the same.  Pages
+ * that the host has not given to them yet are left so: they are 0, and
+ * touching all would take most of the time.
  */
 uint8_t *guest_ram_copy(const uint8_t *ram);
 void guest_ram_copy_free(uint8_t *copy);

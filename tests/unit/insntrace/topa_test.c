@@ -321,8 +321,8 @@ a_table_that_changed_is_noticed_and_freed(void **state)
 }
 
 /*
- * 512 GiB: regions of 128 MiB at the upper end of 52 bits of address, in three tables.  Each
- * region is aligned to its size, and each place in the tables has its position.
+ * 512 GiB: regions of 128 MiB at the upper end of 52 bits of address, in three tables.
+ * Each region is aligned to its size, and each place in the tables has its position.
  */
 static void
 the_largest_buffer_has_its_place(void **state)

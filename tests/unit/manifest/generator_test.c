@@ -208,7 +208,9 @@ pairs_are_of_one_object(void **state)
 	manifest_free(manifest);
 }
 
-/* Two lives: each after each, with others' operations, other values, one more everywhere. */
+/*
+ * Two lives: each after each, with others' operations, other values, one more everywhere.
+ */
 static void
 neighbours_are_lives_with_more(void **state)
 {

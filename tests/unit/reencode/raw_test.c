@@ -295,7 +295,10 @@ a_branch_to_what_follows_goes_either_way(void **state)
 	reencode_result_free(&result);
 }
 
-/* True if the walk in the range of these offsets is equal; SKL014 is on, which the input does not say. */
+/*
+ * True if the walk in the range of these offsets is equal; SKL014 is
+ * on, which the input does not say.
+ */
 static bool
 guessed(uint64_t from, uint64_t to)
 {

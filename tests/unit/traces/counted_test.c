@@ -69,7 +69,10 @@ each_code_has_its_rule(void **state)
 	}
 }
 
-/* EDGE, INV and CMASK have no rule, but for instructions of which there are never 16 in a cycle. */
+/*
+ * EDGE, INV and CMASK have no rule, but for instructions of which
+ * there are never 16 in a cycle.
+ */
 static void
 a_modified_event_is_not_compared(void **state)
 {

@@ -783,8 +783,8 @@ an_overflow_is_in_its_cycle(void **state)
 }
 
 /*
- * A PMI of PEBS, if RAISED, comes in the handler of an NMI, whose IRET is the instruction of a
- * counter's overflow.  The NMI after that IRET is of the first.
+ * A PMI of PEBS, if RAISED, comes in the handler of an NMI, whose IRET is the instruction
+ * of a counter's overflow.  The NMI after that IRET is of the first.
  */
 static void
 overflow_at_iret(struct tape *tape, bool raised)
@@ -904,8 +904,9 @@ overflow_of_two(struct tape *tape, bool goes)
 }
 
 /*
- * Each of two counters overflows three times, always at the same address.  The first and the third
- * sample find no room, the second is in the log.  SURPLUS: the log has the third one, too.
+ * Each of two counters overflows three times, always at the same address.  The
+ * first and the third sample find no room, the second is in the log.  SURPLUS:
+ * the log has the third one, too.
  */
 static void
 sample_of_two(struct tape *tape, bool surplus)
@@ -942,8 +943,8 @@ a_sample_may_be_like_one_without_room(void **state)
 }
 
 /*
- * The NMI comes early, in a REP, or, if DONE, when one of the skid has retired.  FAULTS: the
- * REP goes on after a page fault.
+ * The NMI comes early, in a REP, or, if DONE, when one of the skid has retired.  FAULTS:
+ * the REP goes on after a page fault.
  */
 static void
 rep_in_skid(struct tape *tape, bool done, bool faults)

@@ -1,7 +1,7 @@
 /*
- * Bundles made by hand for the tests: machine code of a few bytes, packets from
- * libipt's own encoder, an execution log written through emu/base/exec_log.h and the events that
- * a machine would have sent.  Nothing of emu/pt or emu/cpu takes part.
+ * Bundles made by hand for the tests: machine code of a few bytes, packets from libipt's
+ * own encoder, an execution log written through emu/base/exec_log.h and the events that a
+ * machine would have sent.  Nothing of emu/pt or emu/cpu takes part.
  */
 #ifndef TOPAZ_TESTS_TRACES_FIXTURE_H
 #define TOPAZ_TESTS_TRACES_FIXTURE_H

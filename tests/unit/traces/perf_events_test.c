@@ -120,8 +120,8 @@ put_record(
 }
 
 /*
- * The perf.data: one event of TYPE, CONFIG and PERIOD, with the bits EXCLUDED of its flags, and
- * the records of TAPE.
+ * The perf.data: one event of TYPE, CONFIG and PERIOD, with the bits EXCLUDED of its
+ * flags, and the records of TAPE.
  */
 static void
 add_perf_data(struct tape *tape, uint32_t type, uint64_t config,
@@ -349,8 +349,8 @@ other_nmi(struct tape *tape, uint64_t offset)
 }
 
 /*
- * The counter overflows; if MASKED, in an NMI's handler.  The task is switched out and in; the
- * next NMI finds the status.
+ * The counter overflows; if MASKED, in an NMI's handler.  The task is switched out and
+ * in; the next NMI finds the status.
  */
 static void
 no_nmi(struct tape *tape, bool masked)

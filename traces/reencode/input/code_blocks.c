@@ -127,7 +127,9 @@ code_blocks_call(
 	return code_blocks_add_call(blocks, nlip) ? NULL : "out of memory";
 }
 
-/* The instruction after BLOCK's last one, if a block may continue there; else sets *TEXT. */
+/*
+ * The instruction after BLOCK's last one, if a block may continue there; else sets *TEXT.
+ */
 static uint64_t
 code_blocks_on(
     struct code_blocks *blocks, struct code_block *block, const char **text)
@@ -219,8 +221,8 @@ code_blocks_extend(struct code_blocks *blocks)
 }
 
 /*
- * Decodes a new block and puts it into SLOT; returns its index, 0: see code_block().  Blocks
- * move only in the last step, which cannot fail.
+ * Decodes a new block and puts it into SLOT; returns its index, 0: see code_block().
+ * Blocks move only in the last step, which cannot fail.
  */
 static uint32_t
 code_blocks_add(struct code_blocks *blocks,

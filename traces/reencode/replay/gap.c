@@ -40,7 +40,10 @@ gap_doubt(struct replay *replay)
 	replay->doubt.from = replay_offset(replay);
 }
 
-/* Is the packet at OFFSET, where libipt stopped, an OVF of a processor with SKD007 or SKD010? */
+/*
+ * Is the packet at OFFSET, where libipt stopped, an OVF of a
+ * processor with SKD007 or SKD010?
+ */
 static bool
 gap_is_ovf(const struct replay *replay, uint64_t offset)
 {

@@ -193,7 +193,9 @@ search_phase(struct search *search, unsigned n)
 	    result->replay.difference.pad;
 }
 
-/* Does a PSB wait for room in the internal buffer?  Only a trace with overflows shows it. */
+/*
+ * Does a PSB wait for room in the internal buffer?  Only a trace with overflows shows it.
+ */
 static bool
 search_room(struct search *search, unsigned n)
 {

@@ -74,7 +74,10 @@ void search_free(struct search *search);
 /* Takes IA32_RTIT_CTL and ranges from the options, or infers them.  Sets .error. */
 void setup_run(struct search *search);
 
-/* Makes LIST, which SEARCH then owns, the way's.  False: it is empty: no memory; sets .error. */
+/*
+ * Makes LIST, which SEARCH then owns, the way's.  False: it is
+ * empty: no memory; sets .error.
+ */
 bool setup_take(struct search *search, struct setting_list list);
 
 /* The bits of IA32_RTIT_CTL that enable the packets of KINDS, a set. */

@@ -141,7 +141,9 @@ setup_usable(uint64_t ctl)
 	    CTL_TOPA;
 }
 
-/* The width of the cycle counter and the outcomes of a full TNT, where packets show them. */
+/*
+ * The width of the cycle counter and the outcomes of a full TNT, where packets show them.
+ */
 static void
 setup_uarch(struct search *search)
 {

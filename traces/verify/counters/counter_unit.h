@@ -78,23 +78,24 @@ void counter_unit_write(
 bool counter_unit_clocks(const struct counter_unit *unit, unsigned i);
 
 /*
- * Counts cycles of the core clock: PASSED in ring 0, and in others.  EVENTS: of each counter.
+ * Counts cycles of the core clock: PASSED in ring 0, and in
+ * others.  EVENTS: of each counter.
  */
 void counter_unit_pass(struct counter_unit *unit, const uint64_t passed[2],
     uint64_t events[COUNTER_COUNT]);
 
 /*
- * Events of PIECE that COUNTED counts; 0 if they are not told, or told by the clock.  *PERHAPS
- * is added to: as .unsure above.
+ * Events of PIECE that COUNTED counts; 0 if they are not told, or told by the clock.
+ * *PERHAPS is added to: as .unsure above.
  */
 uint64_t counter_unit_events(const struct counter_unit *unit,
     const struct insn_piece *piece, enum counted counted, uint64_t *perhaps);
 
 /*
- * Counts PIECE, event by event.  EVENTS: of each counter.  Bit i of the result: counter i has
- * overflowed, when AT[i] instructions had retired.  Bit i of *DUE: counter i makes a PEBS
- * record; while .pebs is not 0, PIECE must be one instruction.  A record that is stored lets
- * its counters start again: counter_unit_sampled().
+ * Counts PIECE, event by event.  EVENTS: of each counter.  Bit i of the result: counter i
+ * has overflowed, when AT[i] instructions had retired.  Bit i of *DUE: counter i makes a
+ * PEBS record; while .pebs is not 0, PIECE must be one instruction.  A record that is
+ * stored lets its counters start again: counter_unit_sampled().
  */
 uint32_t counter_unit_count(struct counter_unit *unit,
     const struct insn_piece *piece, uint64_t events[COUNTER_COUNT],

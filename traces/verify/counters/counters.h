@@ -1,8 +1,8 @@
 /*
  * What user space read of performance counters, compared with the execution log in both
- * directions: the registers that the driver read, each overflow and its NMI, the values that
- * user space got, and the entries of the driver's log.  Counters are counted again from
- * the instructions that the log has and the WRMSRs of their controls.
+ * directions: the registers that the driver read, each overflow and its NMI, the values
+ * that user space got, and the entries of the driver's log.  Counters are counted again
+ * from the instructions that the log has and the WRMSRs of their controls.
  */
 #ifndef TOPAZ_TRACES_VERIFY_COUNTERS_COUNTERS_H
 #define TOPAZ_TRACES_VERIFY_COUNTERS_COUNTERS_H

@@ -11,7 +11,10 @@
 void
 counters_raise_pmi(struct counters_cpu *own, uint64_t insns)
 {
-	/* HLT or rounds of a REP were the skid; the execution log is read up to there first. */
+	/*
+	 * HLT or rounds of a REP were the skid; the execution
+	 * log is read up to there first.
+	 */
 	if (own->nmi.unexplained && own->nmi.unexplained_at == insns) {
 		own->nmi.unexplained = false;
 		own->nmi.explained = true;
@@ -209,7 +212,9 @@ judge_nmi(
 		due = own->halted_at;
 	if (own->nmi.unblocked > due)
 		due = own->nmi.unblocked;
-	/* Of a PMI in a handler, the LVT entry may have been masked: it is another one's. */
+	/*
+	 * Of a PMI in a handler, the LVT entry may have been masked: it is another one's.
+	 */
 	if (!own->nmi.due || (own->nmi.in_handler && piece->before > due)) {
 		own->nmi.due = false;
 		own->nmi.unexplained = true;
@@ -350,8 +355,8 @@ counters_advance(struct counters *counters, unsigned cpu, uint64_t limit)
 }
 
 /*
- * The NMI handler has written counter I, which has overflowed and has an owner: it has taken
- * its sample.
+ * The NMI handler has written counter I, which has overflowed and has an
+ * owner: it has taken its sample.
  */
 static void
 sample(struct counters *counters, struct counters_cpu *own, unsigned i)
@@ -436,9 +441,9 @@ clear_status(
 }
 
 /*
- * perf begins another period where a task comes back: it has no sample of an overflow that no NMI
- * came for until then.  The status has it still.  In an NMI's handler the LVT entry may have been
- * masked.
+ * perf begins another period where a task comes back: it has no sample of an overflow
+ * that no NMI came for until then.  The status has it still.  In an NMI's handler the
+ * LVT entry may have been masked.
  */
 static void
 forget_overflow(struct counters *counters, struct counters_cpu *own, unsigned i)

@@ -1,4 +1,7 @@
-/* PEBS records: those of the CPU are due, of the instruction that retired, and start again. */
+/*
+ * PEBS records: those of the CPU are due, of the instruction
+ * that retired, and start again.
+ */
 #include "traces/decode/vector.h"
 #include "traces/verify/counters/counters_internal.h"
 
@@ -40,8 +43,8 @@ add_dues(struct counters *counters, struct counters_cpu *own,
 }
 
 /*
- * When a record of a counter is due whose value the log does not tell, or tells by the clock,
- * only the CPU can say: it is of the instruction that has retired.
+ * When a record of a counter is due whose value the log does not tell, or tells by the
+ * clock, only the CPU can say: it is of the instruction that has retired.
  */
 static void
 add_untold(struct counters *counters, struct counters_cpu *own,

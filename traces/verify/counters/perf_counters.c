@@ -1,6 +1,6 @@
 /*
- * The events of a perf.data that counters count: which counter each has had, the samples and
- * values that perf got, and those that the execution log has.
+ * The events of a perf.data that counters count: which counter each has had, the samples
+ * and values that perf got, and those that the execution log has.
  */
 #include "traces/decode/vector.h"
 #include "traces/perf_data/perf_event.h"
@@ -257,8 +257,8 @@ next_due(struct samples *samples, size_t owner, unsigned cpu)
 }
 
 /*
- * A sample of an event of ring 3 alone, whose NMI has come in ring 0: newer kernels drop it.
- * Or one of as many as perf says that it has lost.
+ * A sample of an event of ring 3 alone, whose NMI has come in ring 0: newer kernels drop
+ * it.  Or one of as many as perf says that it has lost.
  */
 static bool
 may_miss(struct samples *samples, struct owned *owned, const struct due *due)

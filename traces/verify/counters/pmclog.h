@@ -1,7 +1,7 @@
 /*
- * The log of FreeBSD's hwpmc(4) of 2008 read back (pmclog(3)): what a bundle's pmclogN holds.
- * An entry begins with a header of 12 bytes: length (16 bits), type (8 bits), EEH; seconds;
- * nanoseconds.  All words are little-endian.
+ * The log of FreeBSD's hwpmc(4) of 2008 read back (pmclog(3)): what a bundle's pmclogN
+ * holds.  An entry begins with a header of 12 bytes: length (16 bits), type (8 bits),
+ * EEH; seconds; nanoseconds.  All words are little-endian.
  */
 #ifndef TOPAZ_TRACES_VERIFY_COUNTERS_PMCLOG_H
 #define TOPAZ_TRACES_VERIFY_COUNTERS_PMCLOG_H
@@ -54,8 +54,8 @@ pmclog_cpu(uint64_t pmcid)
 }
 
 /*
- * The entry at *AT of COUNT bytes; *AT goes to the next one.  1: read; 0: there is none; -1:
- * no entry, or a truncated one.
+ * The entry at *AT of COUNT bytes; *AT goes to the next one.  1: read; 0: there is none;
+ * -1: no entry, or a truncated one.
  */
 int pmclog_next(
     const uint8_t *bytes, size_t count, size_t *at, struct pmclog_entry *entry);

@@ -1,7 +1,7 @@
 /*
- * The driver's log: its samples are, CPU by CPU and in their order, those that the driver has
- * taken; what is missing is accounted for.  The events of switches and exits are those of
- * the slices; processes start, come and go as the execution log says.
+ * The driver's log: its samples are, CPU by CPU and in their order, those that the driver
+ * has taken; what is missing is accounted for.  The events of switches and exits are
+ * those of the slices; processes start, come and go as the execution log says.
  */
 #include "traces/verify/counters/counters_internal.h"
 #include "traces/verify/counters/pmclog.h"
@@ -335,7 +335,9 @@ finish(struct reading *reading, unsigned cpu)
 	}
 }
 
-/* Only if the samples of all CPUs were compared to their end: what is not is not counted. */
+/*
+ * Only if the samples of all CPUs were compared to their end: what is not is not counted.
+ */
 static void
 judge_no_room(const struct reading *reading)
 {

@@ -157,8 +157,8 @@ find_wrap(uint64_t begin, uint64_t end)
 
 /*
  * The bytes that RECORD, with AUX, names; NULL: the file does not have them.  Where a
- * chunk goes on at the begin of the AUX area, perf leaves out what is no whole record before
- * its end (tools/perf/util/auxtrace.c): less than a record is missing then.
+ * chunk goes on at the begin of the AUX area, perf leaves out what is no whole record
+ * before its end (tools/perf/util/auxtrace.c): less than a record is missing then.
  */
 static const uint8_t *
 find_bytes(const struct comparison *comparison,

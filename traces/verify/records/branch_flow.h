@@ -1,7 +1,7 @@
 /*
- * The branches, interrupts and exceptions of one CPU, and which of them a branch trace store
- * must have recorded, computed from the execution log alone: from its instructions, CPL,
- * CR3 and writes of MSRs (SDM vol. 3, 18.4.5 "Branch Trace Store (BTS)", 18.4.6
+ * The branches, interrupts and exceptions of one CPU, and which of them a branch trace
+ * store must have recorded, computed from the execution log alone: from its instructions,
+ * CPL, CR3 and writes of MSRs (SDM vol. 3, 18.4.5 "Branch Trace Store (BTS)", 18.4.6
  * "CPL-Qualified Branch Trace Mechanism").  It shares no code with emu/ds.
  */
 #ifndef TOPAZ_TRACES_VERIFY_BRANCH_FLOW_H

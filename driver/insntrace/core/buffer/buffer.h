@@ -1,6 +1,7 @@
 /*
- * A trace buffer: its configuration, its chunks and tables, and its state after the last Stop.  Frames may be freed only while
- * tracing into them is off; the caller ensures this.
+ * A trace buffer: its configuration, its chunks and tables, and its state
+ * after the last Stop.  Frames may be freed only while tracing into them
+ * is off; the caller ensures this.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_BUFFER_H
 #define TOPAZ_DRIVER_INSNTRACE_CORE_BUFFER_BUFFER_H

@@ -1,7 +1,8 @@
 /*
- * Makes the calls of hwpmc(4) that a script has, and tells the host what it asks of counters
- * and what they say.  Once two calls have overlapped it tells nothing more, because nobody
- * knows their effect on each other; nor with more counters than it has room for.
+ * Makes the calls of hwpmc(4) that a script has, and tells the host what it asks
+ * of counters and what they say.  Once two calls have overlapped it tells
+ * nothing more, because nobody knows their effect on each other; nor with more
+ * counters than it has room for.
  */
 #include "harness/guest/user/actor.h"
 #include "harness/kpi/freebsd8/log.h"

@@ -472,8 +472,8 @@ too_many_pages_say_so(void **state)
 }
 
 /*
- * Only where the addresses of all 16-byte operands follow from the registers at the entry, a
- * block needs no hooks.
+ * Only where the addresses of all 16-byte operands follow from the registers at the
+ * entry, a block needs no hooks.
  */
 static void
 wide_operands_are_known_at_the_entry(void **state)

@@ -301,9 +301,9 @@ another_cpus_unmapping_is_seen(void **state)
 }
 
 /*
- * Code is written, and its page is not executable any more when that is noticed, as those of
- * a kernel module's init.  The engine does not fault for it: the page fault that follows is
- * no double fault.
+ * Code is written, and its page is not executable any more when that is noticed, as
+ * those of a kernel module's init.  The engine does not fault for it: the page fault
+ * that follows is no double fault.
  */
 static void
 code_that_is_written_may_be_no_code_any_more(void **state)

@@ -390,7 +390,10 @@ an_nmi_comes_before_the_fault_of_a_fetch(void **state)
 				assert_int_equal(event->a, 14);
 		}
 		assert_int_equal(nmi - overflow, skid);
-		/* The handler goes on elsewhere: only an NMI in its own has a fault before. */
+		/*
+		 * The handler goes on elsewhere: only an NMI
+		 * in its own has a fault before.
+		 */
 		assert_true((fault != 0) == (after + skid > 8));
 		guest_free(&guest);
 	}

@@ -1,7 +1,7 @@
 /*
- * Goal: what stands at the end of an overflow fits into what a bounded buffer keeps
- * for it, however long the overflow was.  Method: units of every micro-architecture with every
- * packet that may stand there, the widest addresses and the errata that add bytes;
+ * Goal: what stands at the end of an overflow fits into what a bounded buffer keeps for
+ * it, however long the overflow was.  Method: units of every micro-architecture with
+ * every packet that may stand there, the widest addresses and the errata that add bytes;
  * each place in a word, in a buffer that is full to the last byte.
  */
 #include "tests/unit/pt/fake.h"

@@ -1,7 +1,8 @@
 /*
- * The Debug Store driver's interface, by what ds.c of April 2008 defines and its users call.
- * TASK: the task that is recorded; NULL: the current CPU.  Every function returns a negative
- * error: -EPERM (no context, or another task's), -EINVAL, -ENOMEM, -EALREADY, -EOPNOTSUPP.
+ * The Debug Store driver's interface, by what ds.c of April 2008 defines and its
+ * users call.  TASK: the task that is recorded; NULL: the current CPU.  Every
+ * function returns a negative error: -EPERM (no context, or another task's), -EINVAL,
+ * -ENOMEM, -EALREADY, -EOPNOTSUPP.
  */
 #ifndef TOPAZ_LINUX26_ASM_DS_H
 #define TOPAZ_LINUX26_ASM_DS_H
