@@ -136,24 +136,50 @@ has_prefix(const char *name, const char *const *prefixes)
 	return *prefixes != NULL;
 }
 
-/* The functions around the one named FROM whose names begin with one of PREFIXES. */
+/* A function that shows a file of sysfs: its name says nothing of the source it is in. */
+static bool
+is_attribute(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 5 && strcmp(name + length - 5, "_show") == 0;
+}
+
+/*
+ * The last of the functions from FROM on, each BY from the one before, whose names begin
+ * with one of PREFIXES; attributes between them do not end it.
+ */
+static const struct symbol *
+outermost(const struct linux_code *code, const struct symbol *from,
+    ptrdiff_t by, const char *const *prefixes)
+{
+	ptrdiff_t at = from - code->symbol, found = at;
+
+	while (at >= 0 && at < (ptrdiff_t)code->count) {
+		bool has = has_prefix(code->symbol[at].name, prefixes);
+
+		if (!has && !is_attribute(code->symbol[at].name))
+			break;
+		found = has ? at : found;
+		at += by;
+	}
+	return &code->symbol[found];
+}
+
+/* The functions around the one named FROM: outermost() on both sides. */
 static struct linux_range
 neighbours(const struct linux_code *code, const char *from,
     const char *const *prefixes)
 {
-	const struct symbol *first = code->symbol, *last;
+	const struct symbol *at = code->symbol;
 	const struct symbol *end = code->symbol + code->count;
 
-	while (first < end && strcmp(first->name, from) != 0)
-		first++;
-	if (first == end)
+	while (at < end && strcmp(at->name, from) != 0)
+		at++;
+	if (at == end)
 		return (struct linux_range){ 0, 0 };
-	last = first;
-	while (first > code->symbol && has_prefix(first[-1].name, prefixes))
-		first--;
-	while (last + 1 < end && has_prefix(last[1].name, prefixes))
-		last++;
-	return (struct linux_range){ first->va, range_of(code, last).end };
+	return (struct linux_range){ outermost(code, at, -1, prefixes)->va,
+		range_of(code, outermost(code, at, 1, prefixes)).end };
 }
 
 int
@@ -163,7 +189,8 @@ linux_code_read(const char *text, size_t count, struct linux_code **result,
 	static const char *const pt[] = { "pt_", "__pt_", "topa_", "intel_pt_",
 		"is_intel_pt_event", "cpu_emergency_stop_pt", NULL };
 	static const char *const aux[] = { "perf_aux_", "rb_", "__rb_",
-		"perf_get_aux", "perf_mmap_", "perf_output_copy_aux", NULL };
+		"perf_get_aux", "perf_mmap_", "perf_output_", "__perf_output_",
+		"__output_copy", NULL };
 	struct linux_code *code = calloc(1, sizeof(*code));
 	size_t lines = 1;
 

@@ -17,7 +17,7 @@ struct linux_range {
 /* The code that is explored: before each of its instructions a deviation is tried. */
 enum linux_part {
 	LINUX_PT,  /* arch/x86/events/intel/pt.c */
-	LINUX_AUX, /* the AUX part of kernel/events/ring_buffer.c */
+	LINUX_AUX, /* kernel/events/ring_buffer.c */
 	LINUX_PARTS
 };
 

@@ -95,14 +95,23 @@ other_rows_are_told_apart(void **state)
 
 /* With the names that newer kernels give to what stands before a function. */
 static const char symbols[] = "ffffffff81000000 T startup_64\n"
+			      "ffffffff81000400 t event_show\n"
+			      "ffffffff81000500 t p6_pmu_enable_all\n"
+			      "ffffffff81000600 t inv_show\n"
+			      "ffffffff81000700 t pt_update_head\n"
+			      "ffffffff81000800 t psb_period_show\n"
+			      "ffffffff81000900 t cyc_show\n"
 			      "ffffffff81001000 t pt_event_stop\n"
 			      "ffffffff810010f0 t __pfx_pt_buffer_setup_aux\n"
 			      "ffffffff81001100 t pt_buffer_setup_aux\n"
 			      "ffffffff810011f0 T __cfi_intel_pt_interrupt\n"
 			      "ffffffff81001200 T intel_pt_interrupt\n"
 			      "ffffffff81001300 t uncore_device\n"
+			      "ffffffff81001e00 T perf_event_exit_cpu\n"
+			      "ffffffff81001f00 T __rb_free_aux\n"
+			      "ffffffff81001f80 T perf_output_begin\n"
 			      "ffffffff81002000 T perf_aux_output_begin\n"
-			      "ffffffff81002100 T perf_output_begin\n"
+			      "ffffffff81002100 T get_callchain_entry\n"
 			      "ffffffff81002000 d a_variable\n"
 			      "ffffffffc0001000 t module_function\t[module]\n";
 
@@ -122,10 +131,11 @@ functions_have_ranges_and_parts(void **state)
 	assert_int_equal(range.end, 0xffffffff81001100);
 	assert_int_equal(linux_code_function(code, "absent").begin, 0);
 	range = linux_code_part(code, LINUX_PT);
-	assert_int_equal(range.begin, 0xffffffff81001000);
+	/* Of the attributes, those between functions of the driver. */
+	assert_int_equal(range.begin, 0xffffffff81000700);
 	assert_int_equal(range.end, 0xffffffff81001300);
 	range = linux_code_part(code, LINUX_AUX);
-	assert_int_equal(range.begin, 0xffffffff81002000);
+	assert_int_equal(range.begin, 0xffffffff81001f00);
 	assert_int_equal(range.end, 0xffffffff81002100);
 	assert_true(linux_code_is_driver(code, 0xffffffff810012ff));
 	assert_false(linux_code_is_driver(code, 0xffffffff81001300));
