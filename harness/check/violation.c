@@ -29,6 +29,30 @@ violation_excuse(struct check *check, unsigned cpu, check_rows rows)
 	violation_skip(check, REASON_EXCUSED, rows);
 }
 
+/* What damaged memory can lead to. */
+#define DAMAGE_ROWS                                                         \
+ (CHECK_ROW(PAGE_FAULT) | CHECK_ROW(GP_FAULT) | CHECK_ROW(INVALID_OPCODE) | \
+     CHECK_ROW(EXCEPTION) | CHECK_ROW(DOUBLE_FAULT) |                       \
+     CHECK_ROW(TRIPLE_FAULT) | CHECK_ROW(USE_AFTER_FREE) |                  \
+     CHECK_ROW(BAD_FREE) | CHECK_ROW(LOCK_ORDER) | CHECK_ROW(LOCK) |        \
+     CHECK_ROW(SLEEP) | CHECK_ROW(PANIC) | CHECK_ROW(DEADLOCK) |            \
+     CHECK_ROW(PROGRESS) | CHECK_ROW(EXIT_CODE) | CHECK_ROW(UNMODELLED))
+
+/*
+ * A violation of row ID is excused.  If the injected fault has made the unit write to
+ * memory that is none of a buffer, nothing that the kernel does from then on is the
+ * driver's doing.
+ */
+static void
+violation_was_excused(struct check *check, enum check_id id)
+{
+	if (id != CHECK_OUTPUT_OWNED && id != CHECK_OUTPUT_FREED &&
+	    id != CHECK_OUTPUT_FOREIGN)
+		return;
+	for (unsigned i = 0; i < check->config.cpu_count; i++)
+		violation_excuse(check, i, DAMAGE_ROWS);
+}
+
 /* One step of FNV-1a, on a whole word. */
 static uint64_t
 violation_mix(uint64_t key, uint64_t word)
@@ -85,8 +109,10 @@ violation_add(struct check *check, enum check_id id, unsigned sub,
 	TZ_ASSERT(id < CHECK_COUNT && sub <= UINT8_MAX);
 	if ((check->config.enabled >> id & 1) == 0)
 		return;
-	if ((core->cpu[at->cpu].excused >> id & 1) != 0)
+	if ((core->cpu[at->cpu].excused >> id & 1) != 0) {
+		violation_was_excused(check, id);
 		return;
+	}
 	/* The current stack does not show what happened earlier. */
 	if (at->site.rip != 0)
 		violation.site = at->site;

@@ -45,22 +45,11 @@ add(const struct linux_run *run, struct outcome *outcome,
 	outcome->count++;
 }
 
-/* True if a deviation of SCHEDULE excuses what the kernel says with ID. */
-static bool
-is_excused(const struct schedule *schedule, enum check_id id)
-{
-	uint32_t effects = 0;
-
-	for (unsigned i = 0; i < schedule->count; i++)
-		effects |= deviation_info(schedule->deviation[i].kind)->effects;
-	return id == CHECK_GP_FAULT && (effects & DEVIATION_MAY_GP) != 0;
-}
-
 /* The kernel's own messages, up to the first one that is the end of it. */
 static void
-add_messages(const struct linux_run *run, const struct schedule *schedule,
-    struct outcome *outcome)
+add_messages(const struct linux_run *run, struct outcome *outcome)
 {
+	check_rows excused = check_unjudged(run->check, REASON_EXCUSED);
 	struct linux_message message;
 	size_t count, at = 0;
 	const char *text = linux_run_console(run, &count);
@@ -81,7 +70,7 @@ add_messages(const struct linux_run *run, const struct schedule *schedule,
 		    message.file, message.line);
 		if (message.file[0] == '\0')
 			violation.object[0] = '\0';
-		if (!is_excused(schedule, message.id))
+		if ((excused >> message.id & 1) == 0)
 			add(run, outcome, &violation);
 		if (message.deadly)
 			return;
@@ -118,14 +107,13 @@ result_of(struct linux_run *run, bool *waits)
 }
 
 static void
-judge(struct linux_run *run, const struct schedule *schedule,
-    struct outcome *outcome)
+judge(struct linux_run *run, struct outcome *outcome)
 {
 	bool waits;
 	struct machine_result result = result_of(run, &waits);
 
 	*outcome = (struct outcome){ .how = OUTCOME_WHOLE, .end = result.end };
-	add_messages(run, schedule, outcome);
+	add_messages(run, outcome);
 	if (result.end == MACHINE_EXIT)
 		linux_perf_end(
 		    &run->now.perf, run->machine, result.cpu, run->check);
@@ -162,6 +150,6 @@ linux_run_judge(struct linux_run *run, const struct schedule *schedule,
 	end = linux_run_go(run, 0, UINT64_MAX);
 	if (end == LINUX_RUN_CUT)
 		return false;
-	judge(run, schedule, outcome);
+	judge(run, outcome);
 	return true;
 }
