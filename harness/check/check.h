@@ -87,6 +87,9 @@ struct check_config {
 	 * has collected without requesting the position, bytes after the last record
 	 * are not missed. */
 	bool positions;
+	/* Buffers are rings, whose readers follow the writer: that one has been read to
+	 * its end does not tell that its trace has stopped there. */
+	bool rings;
 	/* The program may also end with this exit code, if it is not 0. */
 	unsigned exit_code;
 	/* What registers have to be when tracing has stopped, and when the driver is
@@ -191,6 +194,15 @@ void check_started(struct check *check, unsigned cpu_mask);
  * are now; a thread that got a buffer from it is one of them.
  */
 void check_followed(struct check *check);
+/*
+ * At EVENT_CALL_END, where work goes on on CPU: the driver has a buffer open there, which
+ * is to be filled, so TraceEn must be 1, and some packet must come of all such work.
+ */
+void check_filling(struct check *check, unsigned cpu);
+/* At the end: the driver was to fill a buffer; no work went on with one open. */
+void check_never_filled(struct check *check);
+/* At the end: the owner has gone, and COUNT of its trace buffers were not freed. */
+void check_kept(struct check *check, unsigned count);
 /* At EVENT_CALL_END: the owner's program ends now, and its session with it. */
 void check_owner_ends(struct check *check);
 /*

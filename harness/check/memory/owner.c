@@ -332,6 +332,16 @@ owner_is_counted(const struct check *check, uint32_t index)
 }
 
 void
+check_kept(struct check *check, unsigned count)
+{
+	struct check_place at = site_here(check);
+
+	violation_add(check, CHECK_LEAK, 0, &at,
+	    "%u trace buffers are still allocated, whose owner has gone",
+	    count);
+}
+
+void
 owner_unloaded(struct check *check)
 {
 	struct check_place at = site_here(check);

@@ -241,7 +241,7 @@ ledger_read(struct check *check, const struct check_page *page, uint32_t begin,
 	stream->drained = true;
 	segment_read(check, index, begin, end);
 	stream->to_end = end == stream->page_count * CHECK_PAGE_BYTES;
-	if (stream->to_end && stream->unread.count == 0)
+	if (stream->to_end && stream->unread.count == 0 && !check->config.rings)
 		table_told(check, index);
 }
 

@@ -312,6 +312,30 @@ session_judge_off(struct check *check, unsigned index)
 }
 
 void
+check_filling(struct check *check, unsigned cpu)
+{
+	struct check_work *work = &check->core.cpu[cpu].work;
+	struct check_place at;
+	struct machine_pt pt;
+
+	if (session_traces(check, cpu)) {
+		check->config.reads.pt(check->config.reads.arg, cpu, &pt);
+		/* A filter range may exclude all of it. */
+		work->broken |= tz_bits(pt.ctl, 47, 32) != 0;
+		work->done = check->core.session.accepted = true;
+		return;
+	}
+	at = site_here(check);
+	at.cpu = (uint16_t)cpu;
+	at.blame = site_or(
+	    check, cpu, &check->core.cpu[cpu].action.off_at, NULL);
+	violation_add(check, CHECK_TRACE_LEFT_OFF, 0, &at,
+	    "work goes on on CPU %u untraced: the driver has a buffer open for "
+	    "its trace",
+	    cpu);
+}
+
+void
 session_call_end(struct check *check, const struct event *event)
 {
 	struct check_core *core = &check->core;
@@ -399,6 +423,16 @@ session_empty(struct check *check, const char *who, unsigned cpu, bool on)
 	violation_add(check, CHECK_EMPTY_TRACE, 0, &at,
 	    "work ran on %s %u after the start succeeded, %s", who, cpu,
 	    on ? "no packet but PSB+ came of it" : "TraceEn never rose");
+}
+
+void
+check_never_filled(struct check *check)
+{
+	struct check_place at = site_here(check);
+
+	violation_add(check, CHECK_EMPTY_TRACE, 0, &at,
+	    "the driver was to fill a buffer; no work went on with one open, "
+	    "and not one byte was written");
 }
 
 void

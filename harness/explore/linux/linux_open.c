@@ -199,6 +199,7 @@ make_check(struct linux_run *run, struct tz_error *err)
 		.site_arg = run,
 		.cpu_count = run->options.guest.cpu_count,
 		.ram_bytes = run->options.guest.memory_bytes,
+		.rings = true,
 		.enabled = linux_perf_rows(),
 	};
 
@@ -206,9 +207,9 @@ make_check(struct linux_run *run, struct tz_error *err)
 	if (run->check == NULL)
 		return tz_error(err, TZ_EIO, "out of memory");
 	check_begin(run->check);
-	for (unsigned i = 0; i < run->setups; i++)
+	for (unsigned i = 0; i < run->early_count; i++)
 		linux_perf_call(&run->now.perf, &run->perf_code, run->machine,
-		    run->check, &run->setup[i]);
+		    run->check, &run->early[i]);
 	return 0;
 }
 

@@ -43,6 +43,7 @@ linux_perf_rows(void)
 	    ROW(REPORTED_TWICE) | ROW(REPORTED_ORDER) | ROW(OVERWRITTEN) |
 	    ROW(UNREPORTED_TAIL) | ROW(PMI_LOST) | ROW(NMI_UNCLAIMED) |
 	    ROW(NMI_STOLEN) | ROW(FIRST_PSB) | ROW(TRACE_LEFT_ON) |
+	    ROW(TRACE_LEFT_OFF) | ROW(EMPTY_TRACE) | ROW(LEAK) |
 	    ROW(EXIT_CODE) | ROW(PAGE_FAULT) | ROW(GP_FAULT) |
 	    ROW(INVALID_OPCODE) | ROW(EXCEPTION) | ROW(DOUBLE_FAULT) |
 	    ROW(USE_AFTER_FREE) | ROW(BAD_FREE) | ROW(LOCK_ORDER) | ROW(SLEEP) |
@@ -170,6 +171,7 @@ free_all(
 				.c = call->rip });
 		buffer->live = false;
 	}
+	perf->freed++;
 }
 
 /* perf is given the next BYTES of a buffer. */
@@ -203,6 +205,38 @@ give(struct linux_perf *perf, struct check *check,
 	}
 }
 
+/* Where the handle is: on the way to ring 3 its page may not be mapped. */
+static void
+note_begin(struct linux_perf *perf, struct machine *machine,
+    const struct audit_call *call)
+{
+	uint64_t *pa = &perf->cpu[call->cpu].handle_pa;
+
+	perf->begun = true;
+	if (!machine_translate(
+		machine, call->cpu, (struct gva){ call->arg[0] }, pa))
+		*pa = 0;
+}
+
+/*
+ * Ring 3 goes on.  perf_aux_output_begin() has set the handle's first member, .event, if
+ * it succeeded, and perf_aux_output_end() clears it (perf_get_aux() relies on that).
+ */
+static void
+judge_filling(struct linux_perf *perf, struct machine *machine,
+    struct check *check, unsigned cpu)
+{
+	struct check_reads reads = check_reads_machine(machine);
+	uint64_t event = 0;
+
+	if (perf->cpu[cpu].handle_pa == 0 ||
+	    !reads.word(reads.arg, perf->cpu[cpu].handle_pa, &event) ||
+	    event == 0)
+		return;
+	perf->filled = true;
+	check_filling(check, cpu);
+}
+
 void
 linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
     struct machine *machine, struct check *check, const struct audit_call *call)
@@ -229,6 +263,8 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 		perf->cpu[call->cpu].unclaimed = true;
 		return;
 	case OUTPUT_BEGIN:
+		note_begin(perf, machine, call);
+		return;
 	case MEANINGS:
 		return;
 	}
@@ -237,6 +273,7 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 static void
 note_output(struct linux_perf *perf, const struct event *event)
 {
+	perf->filled = true;
 	for (unsigned i = 0; i < perf->buffers; i++) {
 		const struct linux_perf_buffer *buffer = &perf->buffer[i];
 
@@ -250,7 +287,7 @@ note_output(struct linux_perf *perf, const struct event *event)
 
 /* IRET: the end of the NMI's handler unless it returns from an exception in it. */
 static void
-note_iret(struct linux_perf *perf, struct check *check,
+note_iret(struct linux_perf *perf, struct machine *machine, struct check *check,
     const struct event *event, bool user)
 {
 	bool in_nmi = perf->cpu[event->cpu].in_nmi;
@@ -266,14 +303,16 @@ note_iret(struct linux_perf *perf, struct check *check,
 			.a = !perf->cpu[event->cpu].unclaimed });
 	}
 	/* The invariants of the way to ring 3 are judged where an operation ends. */
-	if (user)
-		tell(perf, check, event->cpu, event->insns,
-		    &(struct event){ .kind = EVENT_CALL_END, .b = NO_ACTOR });
+	if (!user)
+		return;
+	tell(perf, check, event->cpu, event->insns,
+	    &(struct event){ .kind = EVENT_CALL_END, .b = NO_ACTOR });
+	judge_filling(perf, machine, check, event->cpu);
 }
 
 void
-linux_perf_event(
-    struct linux_perf *perf, struct check *check, const struct event *event)
+linux_perf_event(struct linux_perf *perf, struct machine *machine,
+    struct check *check, const struct event *event)
 {
 	perf->cycles = event->cycles;
 	if (event->kind == EVENT_OUTPUT)
@@ -289,7 +328,7 @@ linux_perf_event(
 		perf->cpu[event->cpu].depth += perf->cpu[event->cpu].in_nmi;
 		return;
 	case EVENT_IRET:
-		note_iret(perf, check, event, event->b < TZ_BIT(63));
+		note_iret(perf, machine, check, event, event->b < TZ_BIT(63));
 		return;
 	default:
 		return;
@@ -305,5 +344,9 @@ linux_perf_end(struct linux_perf *perf, struct machine *machine, unsigned cpu,
 	machine_counters(machine, cpu, &counters);
 	tell(perf, check, cpu, counters.insns,
 	    &(struct event){ .kind = EVENT_OWNER_GONE });
+	if (perf->begun && !perf->filled)
+		check_never_filled(check);
+	if (perf->freed < perf->buffers)
+		check_kept(check, perf->buffers - perf->freed);
 	check_collected(check, CHECK_ALL_STREAMS);
 }

@@ -32,12 +32,17 @@ struct linux_perf {
 		bool live;
 		bool overwrite; /* no byte is given to perf */
 	} buffer[LINUX_PERF_BUFFERS];
-	unsigned buffers;
-	bool full; /* a buffer is too large, or there are too many */
+	unsigned buffers, freed;
+	bool full;   /* a buffer is too large, or there are too many */
+	bool begun;  /* a buffer was to be filled */
+	bool filled; /* ring 3 ran with one open, or a unit wrote a byte */
 	struct {
 		bool in_nmi, unclaimed;
 		unsigned depth;  /* exceptions in the handler */
 		unsigned buffer; /* of the last output */
+		/* Of the struct perf_output_handle that was begun with last;
+		 * 0: none. */
+		uint64_t handle_pa;
 	} cpu[MACHINE_CPUS_MAX];
 	uint64_t cycles; /* of the last event */
 };
@@ -60,9 +65,9 @@ void linux_perf_call(struct linux_perf *perf,
     const struct linux_perf_code *code, struct machine *machine,
     struct check *check, const struct audit_call *call);
 
-/* To be called with each event of the machine; passes it to CHECK. */
-void linux_perf_event(
-    struct linux_perf *perf, struct check *check, const struct event *event);
+/* To be called with each event of MACHINE; passes it to CHECK. */
+void linux_perf_event(struct linux_perf *perf, struct machine *machine,
+    struct check *check, const struct event *event);
 
 /* The script has ended: nobody traces, and all has been collected. */
 void linux_perf_end(struct linux_perf *perf, struct machine *machine,

@@ -18,7 +18,8 @@ on_event(void *arg, const struct event *event)
 	struct linux_run *run = arg;
 
 	if (!run->opening)
-		linux_perf_event(&run->now.perf, run->check, event);
+		linux_perf_event(
+		    &run->now.perf, run->machine, run->check, event);
 }
 
 static void
@@ -30,10 +31,11 @@ on_call(void *arg, const struct audit_call *call)
 		linux_perf_call(&run->now.perf, &run->perf_code, run->machine,
 		    run->check, call);
 	} else if (linux_perf_is_setup(&run->perf_code, call)) {
-		if (run->setups < LINUX_PERF_BUFFERS)
-			run->setup[run->setups++] = *call;
-	} else if (run->setups != 0 && !run->at_begin &&
+		if (run->early_count < LINUX_PERF_BUFFERS)
+			run->early[run->early_count++] = *call;
+	} else if (run->early_count != 0 && !run->at_begin &&
 	    linux_perf_is_begin(&run->perf_code, call)) {
+		run->early[run->early_count++] = *call;
 		run->at_begin = true;
 		machine_pause(run->machine);
 	}

@@ -29,9 +29,10 @@ struct linux_run {
 	size_t symbols_count;
 	struct linux_code *code;
 	struct linux_perf_code perf_code;
-	/* The calls before the mark that set up AUX buffers. */
-	struct audit_call setup[LINUX_PERF_BUFFERS];
-	unsigned setups;
+	/* The calls that set up AUX buffers, and the one at the mark that begins to
+	 * fill one. */
+	struct audit_call early[LINUX_PERF_BUFFERS + 1];
+	unsigned early_count;
 	bool opening, at_begin;
 	struct check *check;
 	struct linux_progress now;

@@ -138,11 +138,12 @@ rig_pt_error(void *arg, unsigned cpu)
 	return "for no reason";
 }
 
-struct check *
-rig_create(bool positions)
+static struct check *
+rig_make(bool positions, bool rings)
 {
 	struct check_config config = {
 		.positions = positions,
+		.rings = rings,
 		.exit_code = RIG_EXIT_CODE,
 		.reads = { NULL, rig_translate, rig_rip, rig_read_pt, rig_word,
 		    rig_pt_error },
@@ -174,6 +175,18 @@ rig_create(bool positions)
 	check_begin(check);
 	rig_play(check, rig_names);
 	return check;
+}
+
+struct check *
+rig_create(bool positions)
+{
+	return rig_make(positions, false);
+}
+
+struct check *
+rig_create_rings(void)
+{
+	return rig_make(false, true);
 }
 
 static void
@@ -224,6 +237,8 @@ rig_registers(const struct rig_step *step)
 		rig_pt.xss = step->a;
 	} else if (step->op == RIG_REGION_AT) {
 		rig_pt.output_base = step->a;
+	} else if (step->op == RIG_RANGE) {
+		rig_pt.ctl = TZ_BIT(32);
 	} else if (step->op == RIG_TABLE_AT) {
 		rig_pt.ctl = TZ_BIT(8);
 		rig_pt.output_base = step->a;
@@ -251,6 +266,12 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_untraced(check);
 	else if (step->op == RIG_FOLLOWED)
 		check_followed(check);
+	else if (step->op == RIG_FILLING)
+		check_filling(check, (unsigned)step->a);
+	else if (step->op == RIG_NEVER_FILLED)
+		check_never_filled(check);
+	else if (step->op == RIG_KEPT)
+		check_kept(check, (unsigned)step->a);
 	else if (step->op == RIG_STARTED)
 		check_started(check, (unsigned)step->a);
 	else if (step->op == RIG_STOPPED)
@@ -314,7 +335,7 @@ rig_play(struct check *check, const struct rig_step *steps)
 		else if (steps->op == RIG_CTL || steps->op == RIG_COUNTS ||
 		    steps->op == RIG_IN_NMI || steps->op == RIG_STATUS ||
 		    steps->op == RIG_XSS || steps->op == RIG_TABLE_AT ||
-		    steps->op == RIG_REGION_AT)
+		    steps->op == RIG_REGION_AT || steps->op == RIG_RANGE)
 			rig_registers(steps);
 		else if (steps->op == RIG_ENDS || steps->op == RIG_PANICS)
 			rig_end(check, steps);

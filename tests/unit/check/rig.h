@@ -62,8 +62,12 @@ enum rig_op {
 	RIG_CONTEXT,   /* a: number */
 	RIG_NAMED,     /* a: stream; of the context said last */
 	RIG_REGION_AT, /* a: OUTPUT_BASE; no ToPA */
+	RIG_RANGE,     /* ADDR0_CFG = 1 */
 	RIG_UNTRACED,
 	RIG_FOLLOWED,
+	RIG_FILLING, /* a: CPU */
+	RIG_NEVER_FILLED,
+	RIG_KEPT,   /* a: buffers */
 	RIG_RUNS,   /* a: the thread that runs, b: the next one */
 	RIG_HANDED, /* a: digest */
 	RIG_FAILED, /* a: digest */
@@ -121,6 +125,8 @@ struct rig_step {
 
 /* POSITIONS: user space can ask for a buffer's position, too. */
 struct check *rig_create(bool positions);
+/* The same where readers follow a ring's writer: as in a booted kernel. */
+struct check *rig_create_rings(void);
 /* Both end at RIG_NONE. */
 void rig_play(struct check *check, const struct rig_step *steps);
 

@@ -845,10 +845,24 @@ static const struct run counter_runs[] = {
   }                                           \
  }
 
+#define FLIP EV(DEVIATION, DEVIATION_FLIP_TOPA, 12, 0)
+#define FAULTS                                                    \
+ {                                                                \
+  RIG_PANICS, EVENT_NOTE, 0, 0, 0, 0, "page fault in the kernel:" \
+ }
+
 static const struct run end_runs[] = {
 	{ "a good end", GOOD, { FINISH } },
 	{ "a stop from outside", GOOD, { DO(ENDS, MACHINE_STOP, 0, 0) } },
 	PANIC("page fault in the kernel: read from 0x8", CHECK_PAGE_FAULT),
+	{ "a page fault of a kernel that a fault let the unit write into", GOOD,
+	    { FLIP, ON, PSB, EV(OUTPUT, 0x70000, 64, 0), FAULTS } },
+	{ "the same, on another CPU", GOOD,
+	    { EVENT_ON(1, DEVIATION, DEVIATION_FLIP_TOPA, 0, 0),
+		EVENT_ON(1, TRACE_ON, 0x2109, 0, 0),
+		EVENT_ON(1, OUTPUT, 0x70000, 64, 0), FAULTS } },
+	{ "a page fault where it wrote to its buffer all the same",
+	    CHECK_PAGE_FAULT, { FLIP, ON, PSB, OUT(0, 64), FAULTS } },
 	PANIC("general protection fault in the kernel: error 0, CPU 0",
 	    CHECK_GP_FAULT),
 	PANIC("invalid opcode in the kernel: error 0, CPU 0",
@@ -994,11 +1008,42 @@ static const struct run position_runs[] = {
 		FINISH } },
 };
 
+#define FILLING DO(FILLING, 0, 0, 0)
+#define WHOLE   READ(0, 4 * RIG_PAGE)
+
+/* What is said of a booted kernel, where perf's reader follows the driver. */
+static const struct run ring_runs[] = {
+	{ "work goes on traced", GOOD,
+	    { ON, PSB, FILLING, OUT(0, 320), FILLING, OFF, READ(0, 320),
+		COLLECT, FINISH } },
+	{ "a buffer is open, and tracing was never turned on",
+	    CHECK_TRACE_LEFT_OFF, { FILLING } },
+	{ "a buffer is open, and tracing is off again", CHECK_TRACE_LEFT_OFF,
+	    { ON, PSB, FILLING, OUT(0, 320), OFF, FILLING } },
+	{ "nothing but a PSB came of the work", CHECK_EMPTY_TRACE,
+	    { ON, PSB, OUT(0, 16), FILLING, OFF, READ(0, 16), COLLECT,
+		FINISH } },
+	{ "the same, with a range that leaves it out", GOOD,
+	    { DO(RANGE, 0, 0, 0), ON, PSB, OUT(0, 16), FILLING, OFF,
+		READ(0, 16), COLLECT, FINISH } },
+	{ "no work went on with a buffer open", CHECK_EMPTY_TRACE,
+	    { DO(NEVER_FILLED, 0, 0, 0), FINISH } },
+	{ "a buffer outlives its owner", CHECK_LEAK, { DO(KEPT, 1, 0, 0) } },
+	{ "a stop at the end of the ring, not reported", CHECK_STOPPED_SILENT,
+	    { ON, PSB, OUT(0, 4 * RIG_PAGE), EV(STOPPED, 0, 0, 0), OFF,
+		BEGIN(2), WHOLE, COLLECT } },
+	{ "a stop at the end of the ring, reported", GOOD,
+	    { ON, PSB, OUT(0, 4 * RIG_PAGE), EV(STOPPED, 0, 0, 0), OFF,
+		BEGIN(2), LOST(0), WHOLE, COLLECT } },
+};
+
 static void
 play_runs(const struct run *runs, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		struct check *check = rig_create(runs == position_runs);
+		struct check *check = runs == ring_runs
+		    ? rig_create_rings()
+		    : rig_create(runs == position_runs);
 
 		rig_play(check, runs[i].steps);
 		for (size_t j = 0; j < check_count(check); j++) {
@@ -1068,6 +1113,13 @@ a_buffer_counts_from_its_making_on(void **state)
 }
 
 static void
+rings_are_filled_and_followed(void **state)
+{
+	(void)state;
+	play_runs(ring_runs, TZ_ARRAY_LEN(ring_runs));
+}
+
+static void
 positions_that_are_read_are_reports(void **state)
 {
 	(void)state;
@@ -1129,6 +1181,7 @@ main(void)
 		cmocka_unit_test(each_nmi_finds_its_handler),
 		cmocka_unit_test(tracing_does_what_was_asked_for),
 		cmocka_unit_test(a_buffer_counts_from_its_making_on),
+		cmocka_unit_test(rings_are_filled_and_followed),
 		cmocka_unit_test(positions_that_are_read_are_reports),
 		cmocka_unit_test(what_fails_has_changed_nothing),
 		cmocka_unit_test(registers_are_left_as_they_must_be),
