@@ -127,6 +127,25 @@ linux_code_function(const struct linux_code *code, const char *name)
 	return (struct linux_range){ 0, 0 };
 }
 
+struct linux_range
+linux_code_made_of(
+    const struct linux_code *code, const char *name, unsigned index)
+{
+	size_t length = strlen(name);
+
+	for (size_t i = 0; i < code->count; i++) {
+		const char *other = code->symbol[i].name;
+
+		if (strncmp(other, name, length) != 0 ||
+		    (other[length] != '\0' && other[length] != '.') ||
+		    strstr(other + length, ".cold") != NULL)
+			continue;
+		if (index-- == 0)
+			return range_of(code, &code->symbol[i]);
+	}
+	return (struct linux_range){ 0, 0 };
+}
+
 static bool
 has_prefix(const char *name, const char *const *prefixes)
 {

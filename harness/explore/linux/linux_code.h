@@ -37,6 +37,13 @@ struct linux_range linux_code_part(
 struct linux_range linux_code_function(
     const struct linux_code *code, const char *name);
 
+/*
+ * Of the functions that a compiler made of NAME, the INDEX-th: NAME itself, NAME.part.0
+ * and the like, but not NAME.cold; both 0: there are not so many.
+ */
+struct linux_range linux_code_made_of(
+    const struct linux_code *code, const char *name, unsigned index);
+
 /* True if VA is in a function of a part, or of the handler of PMIs. */
 bool linux_code_is_driver(const struct linux_code *code, uint64_t va);
 

@@ -23,15 +23,19 @@ enum meaning {
 	MEANINGS
 };
 
-static const char *const names[MEANINGS] = {
-	[SETUP_AUX] = "pt_buffer_setup_aux",
-	[FREE_AUX] = "pt_buffer_free_aux",
-	[OUTPUT_BEGIN] = "perf_aux_output_begin",
-	[OUTPUT_END] = "perf_aux_output_end",
-	[OUTPUT_FLAG] = "perf_aux_output_flag",
-	[UNKNOWN_NMI] = "unknown_nmi_error",
-	[SERR_NMI] = "pci_serr_error",
-	[IO_CHECK_NMI] = "io_check_error",
+static const struct {
+	const char *name;
+	/* No argument counts: what the compiler split off it means the same. */
+	bool parts;
+} names[MEANINGS] = {
+	[SETUP_AUX] = { "pt_buffer_setup_aux", false },
+	[FREE_AUX] = { "pt_buffer_free_aux", false },
+	[OUTPUT_BEGIN] = { "perf_aux_output_begin", false },
+	[OUTPUT_END] = { "perf_aux_output_end", false },
+	[OUTPUT_FLAG] = { "perf_aux_output_flag", false },
+	[UNKNOWN_NMI] = { "unknown_nmi_error", true },
+	[SERR_NMI] = { "pci_serr_error", true },
+	[IO_CHECK_NMI] = { "io_check_error", true },
 };
 
 check_rows
@@ -51,6 +55,31 @@ linux_perf_rows(void)
 	    ROW(PROGRESS) | ROW(UNMODELLED) | ROW(LIMIT) | ROW(ENGINE);
 }
 
+/* The INDEX-th function whose calls mean MEANING; 0: there are not so many. */
+static uint64_t
+function_of(const struct linux_code *code, enum meaning meaning, unsigned index)
+{
+	const char *name = names[meaning].name;
+
+	if (names[meaning].parts)
+		return linux_code_made_of(code, name, index).begin;
+	return index == 0 ? linux_code_function(code, name).begin : 0;
+}
+
+/* Calls of VA mean MEANING; the functions stay in ascending order. */
+static void
+add_function(struct linux_perf_code *perf, enum meaning meaning, uint64_t va)
+{
+	size_t at = perf->audit.function_count++;
+
+	for (; at > 0 && perf->function[at - 1] > va; at--) {
+		perf->function[at] = perf->function[at - 1];
+		perf->meaning[at] = perf->meaning[at - 1];
+	}
+	perf->function[at] = va;
+	perf->meaning[at] = (uint8_t)meaning;
+}
+
 int
 linux_perf_find(const struct linux_code *code, struct linux_perf_code *perf,
     struct tz_error *err)
@@ -63,21 +92,23 @@ linux_perf_find(const struct linux_code *code, struct linux_perf_code *perf,
 	*perf = (struct linux_perf_code){ .audit = { .begin = pt.begin,
 					      .end = pt.end } };
 	for (unsigned i = 0; i < MEANINGS; i++) {
-		uint64_t va = linux_code_function(code, names[i]).begin;
-		unsigned at = i;
+		uint64_t va = function_of(code, (enum meaning)i, 0);
 
 		if (va == 0)
 			return tz_error(err, TZ_EFORMAT,
-			    "the kernel has no function %s", names[i]);
-		for (; at > 0 && perf->function[at - 1] > va; at--) {
-			perf->function[at] = perf->function[at - 1];
-			perf->meaning[at] = perf->meaning[at - 1];
+			    "the kernel has no function %s", names[i].name);
+		for (unsigned n = 1; va != 0 &&
+		     perf->audit.function_count < LINUX_PERF_FUNCTIONS;
+		     n++) {
+			add_function(perf, (enum meaning)i, va);
+			va = function_of(code, (enum meaning)i, n);
 		}
-		perf->function[at] = va;
-		perf->meaning[at] = (uint8_t)i;
+		if (va != 0)
+			return tz_error(err, TZ_EFORMAT,
+			    "the kernel has %s in more than %d parts",
+			    names[i].name, LINUX_PERF_FUNCTIONS - MEANINGS);
 	}
 	perf->audit.function = perf->function;
-	perf->audit.function_count = MEANINGS;
 	perf->audit.also[0] = (struct audit_range){ aux.begin, aux.end };
 	perf->audit.also[1] = (struct audit_range){ nmi.begin, nmi.end };
 	perf->audit.also[2] = (struct audit_range){ exc.begin, exc.end };
@@ -89,9 +120,10 @@ meaning_of(const struct linux_perf_code *code, uint64_t function)
 {
 	unsigned i = 0;
 
-	while (i < MEANINGS && code->function[i] != function)
+	while (i < code->audit.function_count && code->function[i] != function)
 		i++;
-	return i < MEANINGS ? (enum meaning)code->meaning[i] : MEANINGS;
+	return i < code->audit.function_count ? (enum meaning)code->meaning[i]
+					      : MEANINGS;
 }
 
 bool

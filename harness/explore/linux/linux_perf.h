@@ -14,7 +14,7 @@
 
 #define LINUX_PERF_BUFFERS   8
 #define LINUX_PERF_PAGES     2048 /* of one buffer */
-#define LINUX_PERF_FUNCTIONS 8
+#define LINUX_PERF_FUNCTIONS 16
 
 /* Constant after linux_perf_find(): the functions of struct audit, and who calls them. */
 struct linux_perf_code {

@@ -112,6 +112,10 @@ static const char symbols[] = "ffffffff81000000 T startup_64\n"
 			      "ffffffff81001f80 T perf_output_begin\n"
 			      "ffffffff81002000 T perf_aux_output_begin\n"
 			      "ffffffff81002100 T get_callchain_entry\n"
+			      "ffffffff81003000 t pci_serr_error.part.0\n"
+			      "ffffffff81003100 t pci_serr_error.cold\n"
+			      "ffffffff81003200 t pci_serr_errors\n"
+			      "ffffffff81003300 t pci_serr_error\n"
 			      "ffffffff81002000 d a_variable\n"
 			      "ffffffffc0001000 t module_function\t[module]\n";
 
@@ -130,6 +134,12 @@ functions_have_ranges_and_parts(void **state)
 	assert_int_equal(range.begin, 0xffffffff81001000);
 	assert_int_equal(range.end, 0xffffffff81001100);
 	assert_int_equal(linux_code_function(code, "absent").begin, 0);
+	assert_int_equal(linux_code_made_of(code, "pci_serr_error", 0).begin,
+	    0xffffffff81003000);
+	assert_int_equal(linux_code_made_of(code, "pci_serr_error", 1).begin,
+	    0xffffffff81003300);
+	assert_int_equal(
+	    linux_code_made_of(code, "pci_serr_error", 2).begin, 0);
 	range = linux_code_part(code, LINUX_PT);
 	/* Of the attributes, those between functions of the driver. */
 	assert_int_equal(range.begin, 0xffffffff81000700);
