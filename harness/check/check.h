@@ -195,10 +195,10 @@ void check_started(struct check *check, unsigned cpu_mask);
  */
 void check_followed(struct check *check);
 /*
- * At EVENT_CALL_END, where work goes on on CPU: the driver has a buffer open there, which
- * is to be filled, so TraceEn must be 1, and some packet must come of all such work.
+ * Where work goes on on CPU, which must be traced there, because of WHY: TraceEn must be
+ * 1, and some packet must come of all such work.
  */
-void check_filling(struct check *check, unsigned cpu);
+void check_filling(struct check *check, unsigned cpu, const char *why);
 /* At the end: the driver was to fill a buffer; no work went on with one open. */
 void check_never_filled(struct check *check);
 /* At the end: the owner has gone, and COUNT of its trace buffers were not freed. */

@@ -312,7 +312,7 @@ session_judge_off(struct check *check, unsigned index)
 }
 
 void
-check_filling(struct check *check, unsigned cpu)
+check_filling(struct check *check, unsigned cpu, const char *why)
 {
 	struct check_work *work = &check->core.cpu[cpu].work;
 	struct check_place at;
@@ -330,9 +330,7 @@ check_filling(struct check *check, unsigned cpu)
 	at.blame = site_or(
 	    check, cpu, &check->core.cpu[cpu].action.off_at, NULL);
 	violation_add(check, CHECK_TRACE_LEFT_OFF, 0, &at,
-	    "work goes on on CPU %u untraced: the driver has a buffer open for "
-	    "its trace",
-	    cpu);
+	    "work goes on on CPU %u untraced: %s", cpu, why);
 }
 
 void

@@ -10,6 +10,9 @@
 #define STREAM(buffer)     (EVENT_STREAM_THREAD | ((buffer) + UINT64_C(1)))
 #define NO_ACTOR           UINT64_MAX
 
+/* Of the driver's struct pt_buffer, no less than all of it. */
+#define DRIVER_BUFFER_BYTES 192
+
 enum meaning {
 	SETUP_AUX,    /* (event, pages, count, overwrite) */
 	FREE_AUX,     /* (buffer) */
@@ -166,7 +169,8 @@ set_up(struct linux_perf *perf, struct machine *machine, struct check *check,
 		perf->full = true;
 		return;
 	}
-	*buffer = (struct linux_perf_buffer){ .pages = (uint32_t)count,
+	*buffer = (struct linux_perf_buffer){ .pages_va = pages,
+		.pages = (uint32_t)count,
 		.live = true,
 		.overwrite = (call->arg[3] & 1) != 0 };
 	perf->full |= !machine_read(machine, call->cpu, (struct gva){ pages },
@@ -188,21 +192,43 @@ set_up(struct linux_perf *perf, struct machine *machine, struct check *check,
 			.b = buffer->pa[i] });
 }
 
-/* The buffers are freed together: perf frees them when their event is closed. */
-static void
-free_all(
-    struct linux_perf *perf, struct check *check, const struct audit_call *call)
+/*
+ * The buffer of the driver's struct at VA, or NULL.  The struct keeps the array of pages
+ * that pt_buffer_setup_aux() was given; where, depends on the kernel.
+ */
+static struct linux_perf_buffer *
+buffer_of(
+    struct linux_perf *perf, struct machine *machine, unsigned cpu, uint64_t va)
 {
-	for (unsigned i = 0; i < perf->buffers; i++) {
-		struct linux_perf_buffer *buffer = &perf->buffer[i];
+	for (unsigned at = 0; at < DRIVER_BUFFER_BYTES; at += 8) {
+		uint64_t word;
 
-		for (uint32_t j = 0; buffer->live && j < buffer->pages; j++)
-			tell(perf, check, call->cpu, call->insns,
-			    &(struct event){ .kind = EVENT_FREE,
-				.a = buffer->va[j],
-				.c = call->rip });
-		buffer->live = false;
+		if (!machine_read(machine, cpu, (struct gva){ va + at }, &word,
+			sizeof(word)))
+			return NULL;
+		for (unsigned i = 0; i < perf->buffers; i++)
+			if (perf->buffer[i].live &&
+			    perf->buffer[i].pages_va == word)
+				return &perf->buffer[i];
 	}
+	return NULL;
+}
+
+static void
+free_buffer(struct linux_perf *perf, struct machine *machine,
+    struct check *check, const struct audit_call *call)
+{
+	struct linux_perf_buffer *buffer = buffer_of(
+	    perf, machine, call->cpu, call->arg[0]);
+
+	if (buffer == NULL)
+		return;
+	for (uint32_t i = 0; i < buffer->pages; i++)
+		tell(perf, check, call->cpu, call->insns,
+		    &(struct event){ .kind = EVENT_FREE,
+			.a = buffer->va[i],
+			.c = call->rip });
+	buffer->live = false;
 	perf->freed++;
 }
 
@@ -245,6 +271,7 @@ note_begin(struct linux_perf *perf, struct machine *machine,
 	uint64_t *pa = &perf->cpu[call->cpu].handle_pa;
 
 	perf->begun = true;
+	perf->cpu[call->cpu].began = true;
 	if (!machine_translate(
 		machine, call->cpu, (struct gva){ call->arg[0] }, pa))
 		*pa = 0;
@@ -266,7 +293,7 @@ judge_filling(struct linux_perf *perf, struct machine *machine,
 	    event == 0)
 		return;
 	perf->filled = true;
-	check_filling(check, cpu);
+	check_filling(check, cpu, "the driver has a buffer open");
 }
 
 void
@@ -278,9 +305,10 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 		set_up(perf, machine, check, call);
 		return;
 	case FREE_AUX:
-		free_all(perf, check, call);
+		free_buffer(perf, machine, check, call);
 		return;
 	case OUTPUT_END:
+		perf->cpu[call->cpu].ended |= perf->cpu[call->cpu].in_nmi;
 		give(perf, check, call, call->arg[1]);
 		return;
 	case OUTPUT_FLAG:
@@ -333,6 +361,9 @@ note_iret(struct linux_perf *perf, struct machine *machine, struct check *check,
 		tell(perf, check, event->cpu, event->insns,
 		    &(struct event){ .kind = EVENT_NMI_DONE,
 			.a = !perf->cpu[event->cpu].unclaimed });
+		if (perf->cpu[event->cpu].ended && !perf->cpu[event->cpu].began)
+			check_filling(check, event->cpu,
+			    "a handler of NMIs has ended its buffer and begun no other");
 	}
 	/* The invariants of the way to ring 3 are judged where an operation ends. */
 	if (!user)
@@ -353,6 +384,8 @@ linux_perf_event(struct linux_perf *perf, struct machine *machine,
 	switch (event->kind) {
 	case EVENT_NMI:
 		perf->cpu[event->cpu].in_nmi = true;
+		perf->cpu[event->cpu].began = false;
+		perf->cpu[event->cpu].ended = false;
 		perf->cpu[event->cpu].unclaimed = false;
 		perf->cpu[event->cpu].depth = 0;
 		return;

@@ -27,6 +27,7 @@ struct linux_perf_code {
 struct linux_perf {
 	struct linux_perf_buffer {
 		uint64_t va[LINUX_PERF_PAGES], pa[LINUX_PERF_PAGES];
+		uint64_t pages_va; /* perf's array of them */
 		uint32_t pages;
 		uint64_t position; /* of the next byte that perf is given */
 		bool live;
@@ -38,6 +39,8 @@ struct linux_perf {
 	bool filled; /* ring 3 ran with one open, or a unit wrote a byte */
 	struct {
 		bool in_nmi, unclaimed;
+		bool began; /* the handler has begun a buffer, or tried to */
+		bool ended; /* it has ended one before */
 		unsigned depth;  /* exceptions in the handler */
 		unsigned buffer; /* of the last output */
 		/* Of the struct perf_output_handle that was begun with last;

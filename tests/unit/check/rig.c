@@ -267,7 +267,7 @@ rig_hint(struct check *check, const struct rig_step *step)
 	else if (step->op == RIG_FOLLOWED)
 		check_followed(check);
 	else if (step->op == RIG_FILLING)
-		check_filling(check, (unsigned)step->a);
+		check_filling(check, (unsigned)step->a, "a buffer is open");
 	else if (step->op == RIG_NEVER_FILLED)
 		check_never_filled(check);
 	else if (step->op == RIG_KEPT)
