@@ -60,6 +60,8 @@ finds pmc-count "$value" 's/oldvalue = pm->pm_gv.pm_savedvalue;/oldvalue = pm->p
 finds pmc-sample "$log" 's/ps_pid = td->td_proc->p_pid;/ps_pid = td->td_proc->p_pid + 1;/'
 finds pmc-sample "$log" \
     's/pmclog_process_callchain(pm, ps);/{ static int n; if (n++ % 2) pmclog_process_callchain(pm, ps); }/'
+# After its first sample the counter stands still.
+finds pmc-sample "$log" '/^pmc_process_interrupt(/,/^}/s/error = 0;/error = 1;/'
 
 sed 's/atomic_add_rel_int(&pmc_ss_count, 1);/& hz++;/' \
     "$source" >hwpmc_mod.c

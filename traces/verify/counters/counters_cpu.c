@@ -102,6 +102,30 @@ miss(struct counters *counters, struct counters_cpu *own,
 		    pid, insn_piece_ip(&own->flow, piece, 0));
 }
 
+/*
+ * Ring 3 of process PID on a CPU, of which counters may stand still since their last
+ * sample.
+ */
+static void
+note_still(struct counters *counters, struct counters_cpu *own, uint64_t pid)
+{
+	for (unsigned i = 0; i < COUNTER_COUNT; i++) {
+		struct counter_use *use = &own->use[i];
+		struct due *due = use->still ? &own->dues[use->due] : NULL;
+		const struct owned *owned;
+
+		if (due == NULL)
+			continue;
+		owned = &counters->owned[due->owner];
+		if (own->unit.counter[i].running ||
+		    owned->starts != due->starts)
+			use->still = false;
+		else if (owned->started && owned->user &&
+		    (!owned->by_process || counters_is_target(owned, pid)))
+			due->still = true;
+	}
+}
+
 /* Ring 3 on CPU. */
 static void
 run_user(
@@ -115,6 +139,7 @@ run_user(
 	own->thread = user_threads_run(
 	    &counters->threads, own->thread, cpu, &own->flow, piece, &left);
 	counters->no_memory |= counters->threads.no_memory;
+	note_still(counters, own, pid);
 	if (pid == COUNTERS_NO_PID)
 		return;
 	for (size_t i = 0; i < counters->owned_count; i++)
@@ -264,9 +289,10 @@ leave_nmi(struct counters *counters, unsigned cpu, uint64_t retired)
 		struct owned *owned = counters_owner(counters, own, i);
 		uint32_t bit = UINT32_C(1) << i;
 
-		if ((own->nmi.sampled & bit) != 0 &&
-		    !own->unit.counter[i].running)
-			own->dues[own->use[i].due].no_room = true;
+		if ((own->nmi.sampled & bit) != 0) {
+			own->use[i].still = !own->unit.counter[i].running;
+			own->dues[own->use[i].due].no_room = own->use[i].still;
+		}
 		if ((own->nmi.taken & bit) != 0)
 			counters_result(counters, owned)->off++;
 		/* One that ran and has overflowed must have been sampled. */

@@ -22,6 +22,7 @@ struct due {
 	uint64_t pid;      /* COUNTERS_NO_PID: not in the execution log */
 	bool user;
 	bool no_room; /* the counter did not go on: it may have found no room */
+	bool still;   /* nor did it where what it counts ran in ring 3 */
 	bool read;    /* it is in the log */
 	bool may_be_lost; /* it is not, where the log says that entries are lost */
 	uint64_t total;          /* events of the owner at the overflow */
@@ -75,6 +76,7 @@ struct counter_use {
 	bool overflowed_in_nmi;    /* before the last one's IRET */
 	uint64_t overflowed_total; /* events of its owner */
 	size_t due;                /* of the NMI that runs, in .dues */
+	bool still; /* it did not go on after that one's handler */
 };
 
 /* The NMIs of a CPU: the one that is due, the one whose handler runs. */

@@ -98,7 +98,8 @@ compare_chain(struct counters *counters, const struct owned *owned,
 
 /*
  * The due of CPU that ENTRY is.  One that may have found no room is only if nothing else
- * explains ENTRY: a stop that an NMI in ring 0 interrupted lets a counter stand still, too.
+ * explains ENTRY: a stop that an NMI in ring 0 interrupted lets a counter stand still, too;
+ * or it stands still for no reason.
  */
 static size_t
 find_due(const struct reading *reading, unsigned cpu,
@@ -113,7 +114,8 @@ find_due(const struct reading *reading, unsigned cpu,
 		bool is = is_sample(counters, due, entry);
 
 		if (due->no_room) {
-			if (is && !due->user && perhaps == own->due_count)
+			if (is && (!due->user || due->still) &&
+			    perhaps == own->due_count)
 				perhaps = at;
 		} else if (is || perhaps != own->due_count)
 			return is ? at : perhaps;
@@ -157,6 +159,14 @@ take_sample(struct reading *reading, const struct pmclog_entry *entry)
 	reading->seen[cpu] = reading->drops;
 	own->dues[at].read = true;
 	counters_result(counters, owned)->matched++;
+	if (own->dues[at].still) {
+		counters_name(counters, entry->pc[0], text);
+		counters_tell(counters, owned,
+		    "after sample %" PRIu64
+		    " of the log, of cpu%u, at %.80s, which has found room, the "
+		    "counter stands still",
+		    reading->samples, cpu, text);
+	}
 	compare_process(counters, owned, &own->dues[at], entry);
 	compare_chain(counters, owned, &own->dues[at], entry);
 }
