@@ -56,14 +56,18 @@ VOP_UNLOCK(struct vnode *vp, int flags __unused, struct thread *td __unused)
 	return (0);
 }
 
+/* As FreeBSD's, which collects a path from its end: *BUF is within *FREEBUF. */
 int
 vn_fullpath(
     struct thread *td __unused, struct vnode *vp, char **buf, char **freebuf)
 {
+	size_t bytes;
+
 	if (vp == NULL)
 		return (EINVAL);
+	bytes = strlen(vp->v_path) + 1;
 	*freebuf = malloc(MAXPATHLEN, M_TEMP, M_WAITOK);
-	strlcpy(*freebuf, vp->v_path, MAXPATHLEN);
-	*buf = *freebuf;
+	*buf = *freebuf + MAXPATHLEN - bytes;
+	memcpy(*buf, vp->v_path, bytes);
 	return (0);
 }
