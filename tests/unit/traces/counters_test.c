@@ -906,7 +906,7 @@ overflow_of_two(struct tape *tape, bool goes)
 /*
  * Each of two counters overflows three times, always at the same address.  The
  * first and the third sample find no room, the second is in the log.  SURPLUS:
- * the log has the third one, too.
+ * the log has the third one, too, so it has found room.
  */
 static void
 sample_of_two(struct tape *tape, bool surplus)
@@ -931,7 +931,7 @@ a_sample_may_be_like_one_without_room(void **state)
 
 	(void)state;
 	sample_of_two(&tape, true);
-	assert_finding(&tape, "no overflow was there");
+	assert_finding(&tape, "stands still");
 	sample_of_two(&tape, false);
 	event(&tape, EVENT_COUNTER, 0, ABI_COUNTER_NO_ROOM, 4);
 	assert_right(&tape, &result);
