@@ -57,6 +57,7 @@ value='value of a counter'
 log='log of counters'
 finds pmc-child "$value" 's/pm_savedvalue += tmp;/pm_savedvalue += tmp \/ 2;/'
 finds pmc-count "$value" 's/oldvalue = pm->pm_gv.pm_savedvalue;/oldvalue = pm->pm_gv.pm_savedvalue + 1;/'
+finds pmc-ended "$value" '/^pmc_process_exit(/,/^}/s/pm_savedvalue += tmp;/pm_savedvalue = tmp;/'
 finds pmc-sample "$log" 's/ps_pid = td->td_proc->p_pid;/ps_pid = td->td_proc->p_pid + 1;/'
 finds pmc-sample "$log" \
     's/pmclog_process_callchain(pm, ps);/{ static int n; if (n++ % 2) pmclog_process_callchain(pm, ps); }/'
