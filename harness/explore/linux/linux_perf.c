@@ -18,7 +18,7 @@ enum meaning {
 	FREE_AUX,     /* (buffer) */
 	OUTPUT_BEGIN, /* (handle, event) */
 	OUTPUT_END,   /* (handle, bytes) */
-	OUTPUT_FLAG,  /* (handle, flags) */
+	AUX_RECORD,   /* (event, position, bytes, flags): for perf's reader */
 	UNKNOWN_NMI, /* no handler has claimed it; so also the next two, which then
 			read the reason from port 61H */
 	SERR_NMI,
@@ -35,7 +35,7 @@ static const struct {
 	[FREE_AUX] = { "pt_buffer_free_aux", false },
 	[OUTPUT_BEGIN] = { "perf_aux_output_begin", false },
 	[OUTPUT_END] = { "perf_aux_output_end", false },
-	[OUTPUT_FLAG] = { "perf_aux_output_flag", false },
+	[AUX_RECORD] = { "perf_event_aux_event", false },
 	[UNKNOWN_NMI] = { "unknown_nmi_error", true },
 	[SERR_NMI] = { "pci_serr_error", true },
 	[IO_CHECK_NMI] = { "io_check_error", true },
@@ -309,13 +309,13 @@ linux_perf_call(struct linux_perf *perf, const struct linux_perf_code *code,
 		return;
 	case OUTPUT_END:
 		perf->cpu[call->cpu].ended |= perf->cpu[call->cpu].in_nmi;
-		give(perf, check, call, call->arg[1]);
 		return;
-	case OUTPUT_FLAG:
-		if ((call->arg[1] & AUX_FLAG_TRUNCATED) != 0)
+	case AUX_RECORD:
+		if ((call->arg[3] & AUX_FLAG_TRUNCATED) != 0)
 			tell(perf, check, call->cpu, call->insns,
 			    &(struct event){ .kind = EVENT_LOST,
 				.a = STREAM(perf->cpu[call->cpu].buffer) });
+		give(perf, check, call, call->arg[2]);
 		return;
 	case UNKNOWN_NMI:
 	case SERR_NMI:
