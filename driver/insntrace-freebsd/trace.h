@@ -1,7 +1,7 @@
 /*
- * The traces into hwt's buffers, each of a CPU or of a thread.  The
- * registers of a trace are in an XSAVE area while no CPU has them.  Records
- * tell the reader how far the trace is.
+ * Traces into hwt's buffers, each of one CPU or of one thread.  While no CPU runs a
+ * trace, its registers are in an XSAVE area.  Records tell hwt's reader how far the trace
+ * has come.
  */
 #ifndef TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H
 #define TOPAZ_DRIVER_INSNTRACE_FREEBSD_TRACE_H
@@ -21,30 +21,34 @@ int trace_load(void);
 int trace_unload(void);
 
 /*
- * Where sleeping is allowed.  Of THREAD, which may not have its context yet, or of CPU in
- * CTX (THREAD is NULL).  EFBIG: the buffer has more pages than tables can have; ENOMEM.
+ * Makes the trace of THREAD, which need not have its context yet, or, if THREAD is NULL,
+ * that of CPU in CTX.  May sleep.  EFBIG: the buffer has more pages than tables can have;
+ * ENOMEM.
  */
 int trace_create(struct hwt_context *ctx, int cpu, struct hwt_thread *thread,
     struct hwt_vm *vm, struct trace **result);
-/* No CPU has it.  On return no record of it is sent any more. */
+/* No CPU may run TRACE.  After the call, no record of it is sent. */
 void trace_retire(struct trace *trace);
-/* Retires it, too. */
+/* Retires TRACE, too. */
 void trace_free(struct trace *trace);
 
-/* Does nothing if it was done since the last trace_reset().  EINVAL: these CPUs cannot have
- * the context's configuration, or there is none.  Interrupts may be off. */
+/*
+ * Sets the registers up as CTX is configured; nothing if that was done since the last
+ * trace_reset().  Interrupts may be off.  EINVAL: CTX has no configuration, or these CPUs
+ * cannot have it.
+ */
 int trace_configure(struct trace *trace, struct hwt_context *ctx);
 bool trace_is_configured(const struct trace *trace);
 void trace_reset(struct trace *trace);
 
-/* With interrupts off: this CPU traces into it; nothing if it traces already. */
+/* Starts TRACE on this CPU, unless it traces already.  Interrupts must be off. */
 void trace_enter(struct trace *trace);
-/* With interrupts off: this CPU does not trace for CTX. */
+/* Stops this CPU's trace, if it is of CTX.  Interrupts must be off. */
 void trace_leave(struct hwt_context *ctx);
 
-/* Where sleeping is allowed: the position of the next byte, now. */
+/* The position of the next byte, now.  May sleep. */
 uint64_t trace_position(struct trace *trace);
-/* The same: tells the reader of all until now. */
+/* Tells the reader of all bytes until now.  May sleep. */
 void trace_tell(struct trace *trace);
 
 #endif
