@@ -199,6 +199,8 @@ void check_followed(struct check *check);
  * 1, and some packet must come of all such work.
  */
 void check_filling(struct check *check, unsigned cpu, const char *why);
+/* At EVENT_NMI_DONE: a ToPA PMI interrupted work, and its handler did not serve it. */
+void check_unserved(struct check *check, unsigned cpu);
 /* At the end: the driver was to fill a buffer; no work went on with one open. */
 void check_never_filled(struct check *check);
 /* At the end: the owner has gone, and COUNT of its trace buffers were not freed. */

@@ -76,6 +76,18 @@ nmi_pmi(struct check *check, const struct event *event)
 		nmi->pending |= NMI_CAUSE_PMI;
 }
 
+void
+check_unserved(struct check *check, unsigned cpu)
+{
+	struct check_place at = site_here(check);
+
+	at.cpu = (uint16_t)cpu;
+	violation_add(check, CHECK_PMI_LOST, 0, &at,
+	    "a ToPA PMI interrupts work on CPU %u, and its handler leaves the "
+	    "buffer as it is",
+	    cpu);
+}
+
 /* Overflows of counters: whether the LVT entry was masked is not told. */
 void
 nmi_counter(struct check *check, const struct event *event)

@@ -223,6 +223,10 @@ free_buffer(struct linux_perf *perf, struct machine *machine,
 
 	if (buffer == NULL)
 		return;
+	/* perf gets nothing more of it; in overwrite mode it was to get nothing. */
+	if (!buffer->overwrite)
+		check_collected(
+		    check, STREAM((uint64_t)(buffer - perf->buffer)));
 	for (uint32_t i = 0; i < buffer->pages; i++)
 		tell(perf, check, call->cpu, call->insns,
 		    &(struct event){ .kind = EVENT_FREE,
@@ -278,22 +282,34 @@ note_begin(struct linux_perf *perf, struct machine *machine,
 }
 
 /*
- * Ring 3 goes on.  perf_aux_output_begin() has set the handle's first member, .event, if
- * it succeeded, and perf_aux_output_end() clears it (perf_get_aux() relies on that).
+ * True if CPU has a buffer open.  perf_aux_output_begin() has set the handle's first
+ * member, .event, if it succeeded, and perf_aux_output_end() clears it (perf_get_aux()
+ * relies on that).
  */
-static void
-judge_filling(struct linux_perf *perf, struct machine *machine,
-    struct check *check, unsigned cpu)
+static bool
+is_open(const struct linux_perf *perf, struct machine *machine, unsigned cpu)
 {
 	struct check_reads reads = check_reads_machine(machine);
 	uint64_t event = 0;
 
-	if (perf->cpu[cpu].handle_pa == 0 ||
-	    !reads.word(reads.arg, perf->cpu[cpu].handle_pa, &event) ||
-	    event == 0)
-		return;
-	perf->filled = true;
-	check_filling(check, cpu, "the driver has a buffer open");
+	return perf->cpu[cpu].handle_pa != 0 &&
+	    reads.word(reads.arg, perf->cpu[cpu].handle_pa, &event) &&
+	    event != 0;
+}
+
+static void
+note_nmi(struct linux_perf *perf, struct machine *machine, unsigned cpu)
+{
+	struct machine_pt pt;
+
+	machine_pt(machine, cpu, &pt);
+	perf->cpu[cpu].in_nmi = true;
+	perf->cpu[cpu].pmi = (pt.global_status & TZ_BIT(55)) != 0 &&
+	    is_open(perf, machine, cpu);
+	perf->cpu[cpu].began = false;
+	perf->cpu[cpu].ended = false;
+	perf->cpu[cpu].unclaimed = false;
+	perf->cpu[cpu].depth = 0;
 }
 
 void
@@ -364,13 +380,19 @@ note_iret(struct linux_perf *perf, struct machine *machine, struct check *check,
 		if (perf->cpu[event->cpu].ended && !perf->cpu[event->cpu].began)
 			check_filling(check, event->cpu,
 			    "a handler of NMIs has ended its buffer and begun no other");
+		if (user && perf->cpu[event->cpu].pmi &&
+		    !perf->cpu[event->cpu].ended)
+			check_unserved(check, event->cpu);
 	}
 	/* The invariants of the way to ring 3 are judged where an operation ends. */
 	if (!user)
 		return;
 	tell(perf, check, event->cpu, event->insns,
 	    &(struct event){ .kind = EVENT_CALL_END, .b = NO_ACTOR });
-	judge_filling(perf, machine, check, event->cpu);
+	if (!is_open(perf, machine, event->cpu))
+		return;
+	perf->filled = true;
+	check_filling(check, event->cpu, "the driver has a buffer open");
 }
 
 void
@@ -383,11 +405,7 @@ linux_perf_event(struct linux_perf *perf, struct machine *machine,
 	check_event(check, event);
 	switch (event->kind) {
 	case EVENT_NMI:
-		perf->cpu[event->cpu].in_nmi = true;
-		perf->cpu[event->cpu].began = false;
-		perf->cpu[event->cpu].ended = false;
-		perf->cpu[event->cpu].unclaimed = false;
-		perf->cpu[event->cpu].depth = 0;
+		note_nmi(perf, machine, event->cpu);
 		return;
 	case EVENT_EXCEPTION:
 		perf->cpu[event->cpu].depth += perf->cpu[event->cpu].in_nmi;

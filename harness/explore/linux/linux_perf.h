@@ -39,6 +39,7 @@ struct linux_perf {
 	bool filled; /* ring 3 ran with one open, or a unit wrote a byte */
 	struct {
 		bool in_nmi, unclaimed;
+		bool pmi;   /* it is that of a ToPA PMI, with a buffer open */
 		bool began; /* the handler has begun a buffer, or tried to */
 		bool ended; /* it has ended one before */
 		unsigned depth;  /* exceptions in the handler */

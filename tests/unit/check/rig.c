@@ -268,6 +268,8 @@ rig_hint(struct check *check, const struct rig_step *step)
 		check_followed(check);
 	else if (step->op == RIG_FILLING)
 		check_filling(check, (unsigned)step->a, "a buffer is open");
+	else if (step->op == RIG_UNSERVED)
+		check_unserved(check, (unsigned)step->a);
 	else if (step->op == RIG_NEVER_FILLED)
 		check_never_filled(check);
 	else if (step->op == RIG_KEPT)

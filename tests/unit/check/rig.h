@@ -67,11 +67,12 @@ enum rig_op {
 	RIG_FOLLOWED,
 	RIG_FILLING, /* a: CPU */
 	RIG_NEVER_FILLED,
-	RIG_KEPT,   /* a: buffers */
-	RIG_RUNS,   /* a: the thread that runs, b: the next one */
-	RIG_HANDED, /* a: digest */
-	RIG_FAILED, /* a: digest */
-	RIG_PERIOD, /* a: events */
+	RIG_UNSERVED, /* a: CPU */
+	RIG_KEPT,     /* a: buffers */
+	RIG_RUNS,     /* a: the thread that runs, b: the next one */
+	RIG_HANDED,   /* a: digest */
+	RIG_FAILED,   /* a: digest */
+	RIG_PERIOD,   /* a: events */
 	RIG_UNLOADED,
 	RIG_ENDS, /* a: enum machine_end, b: exit code, c: 1: it waits */
 	RIG_PANICS,

@@ -1028,6 +1028,8 @@ static const struct run ring_runs[] = {
 		READ(0, 16), COLLECT, FINISH } },
 	{ "no work went on with a buffer open", CHECK_EMPTY_TRACE,
 	    { DO(NEVER_FILLED, 0, 0, 0), FINISH } },
+	{ "a PMI's handler leaves the buffer as it is", CHECK_PMI_LOST,
+	    { DO(UNSERVED, 0, 0, 0) } },
 	{ "a buffer outlives its owner", CHECK_LEAK, { DO(KEPT, 1, 0, 0) } },
 	{ "a stop at the end of the ring, not reported", CHECK_STOPPED_SILENT,
 	    { ON, PSB, OUT(0, 4 * RIG_PAGE), EV(STOPPED, 0, 0, 0), OFF,
