@@ -39,9 +39,9 @@ violation_excuse(struct check *check, unsigned cpu, check_rows rows)
      CHECK_ROW(PROGRESS) | CHECK_ROW(EXIT_CODE) | CHECK_ROW(UNMODELLED))
 
 /*
- * A violation of row ID is excused.  If the injected fault has made the unit write to
- * memory that is none of a buffer, nothing that the kernel does from then on is the
- * driver's doing.
+ * A violation of row ID is excused.  If it says that the unit has written to memory that
+ * is not a trace buffer, the kernel is damaged: its later crashes are not the driver's
+ * fault.
  */
 static void
 violation_was_excused(struct check *check, enum check_id id)

@@ -233,7 +233,6 @@ free_buffer(struct linux_perf *perf, struct machine *machine,
 			.a = buffer->va[i],
 			.c = call->rip });
 	buffer->live = false;
-	perf->freed++;
 }
 
 /* perf is given the next BYTES of a buffer. */
@@ -423,13 +422,16 @@ linux_perf_end(struct linux_perf *perf, struct machine *machine, unsigned cpu,
     struct check *check)
 {
 	struct machine_counters counters;
+	unsigned kept = 0;
 
+	for (unsigned i = 0; i < perf->buffers; i++)
+		kept += perf->buffer[i].live;
 	machine_counters(machine, cpu, &counters);
 	tell(perf, check, cpu, counters.insns,
 	    &(struct event){ .kind = EVENT_OWNER_GONE });
 	if (perf->begun && !perf->filled)
 		check_never_filled(check);
-	if (perf->freed < perf->buffers)
-		check_kept(check, perf->buffers - perf->freed);
+	if (kept != 0)
+		check_kept(check, kept);
 	check_collected(check, CHECK_ALL_STREAMS);
 }

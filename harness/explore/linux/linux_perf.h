@@ -33,7 +33,7 @@ struct linux_perf {
 		bool live;
 		bool overwrite; /* no byte is given to perf */
 	} buffer[LINUX_PERF_BUFFERS];
-	unsigned buffers, freed;
+	unsigned buffers;
 	bool full;   /* a buffer is too large, or there are too many */
 	bool begun;  /* a buffer was to be filled */
 	bool filled; /* ring 3 ran with one open, or a unit wrote a byte */

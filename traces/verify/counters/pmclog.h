@@ -54,8 +54,8 @@ pmclog_cpu(uint64_t pmcid)
 }
 
 /*
- * The entry at *AT of COUNT bytes; *AT goes to the next one.  1: read; 0: there is none;
- * -1: no entry, or a truncated one.
+ * Reads the entry at *AT of COUNT bytes and moves *AT to the next one.  1: read; 0: none
+ * is left; -1: no entry, or a truncated one.
  */
 int pmclog_next(
     const uint8_t *bytes, size_t count, size_t *at, struct pmclog_entry *entry);
