@@ -77,12 +77,20 @@ place_successor(struct cpu *cpu, struct block *from, uint64_t key)
 	return &far->successor;
 }
 
+/* True if TO repeats the string instruction at the end of FROM, and nobody looks on. */
+static bool
+can_repeat(const struct block *from, const struct block *to)
+{
+	return to->last.string.bytes != 0 && cpu_is_rep_again(from, to->va) &&
+	    !from->audited && !to->audited;
+}
+
 /* UNITS: the cost of what has retired. */
 static void
 learn_successor(struct cpu *cpu, struct block *from, struct block *to,
     bool taken, uint64_t units)
 {
-	bool checked = from->writable || to->writable;
+	bool checked = from->writable || to->writable || can_repeat(from, to);
 	uint64_t need_units = units + cpu_units_of(cpu, to);
 	struct successor *successor;
 
@@ -105,7 +113,6 @@ learn_successor(struct cpu *cpu, struct block *from, struct block *to,
 	if (cpu_is_rep_again(from, to->va)) {
 		successor->insns--;
 		successor->need--;
-		checked = false;
 	}
 	if (checked || from->audited || to->audited || to->wide_count > 0)
 		successor->key ^= EDGE_CHECKED;
@@ -195,6 +202,8 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		stop_at(cpu, va, rep_again);
 		return;
 	}
+	if (rep_again && can_repeat(from, block))
+		cpu_repeat(cpu, &block->last, va);
 	if (cpu->exec_log != NULL)
 		cpu_log_entry(cpu, block, rep_again);
 	cpu->block = block;
@@ -350,6 +359,8 @@ enter_other(struct cpu *cpu, uint64_t va, uint32_t size)
 		cpu_enter_slow(cpu, va, size);
 		return;
 	}
+	if (can_repeat(cpu->block, to))
+		cpu_repeat(cpu, &to->last, va);
 	/* Before anything else is reported of this exit. */
 	if (cpu->audit.block != NULL)
 		cpu_audit_end(cpu, va);

@@ -30,17 +30,23 @@ make_string(struct make *make)
 	static const uint8_t opcodes[] = { 0xa4, 0xa6, 0xaa, 0xac, 0xae };
 	uint8_t code[5];
 	unsigned length = 0;
-	unsigned count = below(make, 40);
+	unsigned count = below(make, chance(make, 15) ? PAGE_BYTES : 40);
+	uint64_t to = make_place(make, 8, false);
 
+	if (count >= 40 && to < DATA_VA)
+		to += DATA_VA - CODE_VA; /* not onto its own code */
 	if (chance(make, 4))
 		count = 0;
-	unit_add_mov(make, RDI, make_place(make, 8, false));
-	unit_add_mov(make, RSI, make_place(make, 8, false));
-	if (chance(make, 15)) /* onto itself, a few bytes on */
-		unit_add_mov(make, RSI,
-		    DATA_VA + 0x800 - 8 + below(make, 16) +
-			0 * (uint64_t)count);
+	unit_add_mov(make, RDI, to);
+	unit_add_mov(make, RSI,
+	    chance(make, 15) ? to - 8 + below(make, 16) /* onto itself */
+			     : make_place(make, 8, false));
 	unit_add_mov(make, RCX, count);
+	if (chance(make, 30)) { /* operands that are equal */
+		unit_add(make, "\xf3\xaa", 2);
+		unit_add_mov(make, RDI, to);
+		unit_add_mov(make, RCX, count + below(make, 9));
+	}
 	if (chance(make, 35))
 		unit_add(make, "\xfd", 1);
 	if (chance(make, 20))

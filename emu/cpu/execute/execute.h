@@ -75,6 +75,12 @@ enum fault cpu_do_mov_dr(struct cpu *cpu);
 enum fault cpu_do_mov_cr8(struct cpu *cpu);
 enum fault cpu_do_mov_cr(struct cpu *cpu);
 
+/*
+ * string.c: INSN at VA, of which .string is known, repeats and is entered next.  Does many
+ * of the iterations that are left, but not the last one.
+ */
+void cpu_repeat(struct cpu *cpu, const struct insn *insn, uint64_t va);
+
 /* breakpoint.c: one is enabled; one of I/O, which is not modelled. */
 bool cpu_has_breakpoints(const struct cpu *cpu);
 bool cpu_has_port_breakpoints(const struct cpu *cpu);

@@ -201,6 +201,32 @@ insn_zydis_classify(const struct decoded *d)
 	return insn_zydis_is_checked(d) ? INSN_CHECKED : INSN_PLAIN;
 }
 
+static struct insn_string
+find_string(const struct decoded *d)
+{
+	static const struct {
+		uint8_t
+		    opcode; /* of the form with bytes; the other one is next */
+		bool source;
+	} rows[] = { { 0xa4, true }, { 0xa6, true }, { 0xaa, false },
+		{ 0xae, false } };
+
+	if (d->insn.meta.category != ZYDIS_CATEGORY_STRINGOP ||
+	    (d->insn.attributes & ZYDIS_ATTRIB_HAS_SEGMENT) ||
+	    d->insn.address_width != 64)
+		return (struct insn_string){ .bytes = 0 };
+	for (size_t i = 0; i < TZ_ARRAY_LEN(rows); i++) {
+		if ((d->insn.opcode & ~1) == rows[i].opcode)
+			return (struct insn_string){
+				.bytes = (uint8_t)(d->operand[0].size / 8),
+				.source = rows[i].source,
+				.while_equal = (d->insn.attributes &
+						   ZYDIS_ATTRIB_HAS_REPE) != 0,
+			};
+	}
+	return (struct insn_string){ .bytes = 0 };
+}
+
 bool
 insn_decode(const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn)
 {
@@ -214,6 +240,8 @@ insn_decode(const uint8_t *bytes, size_t count, uint64_t va, struct insn *insn)
 		.length = d.insn.length,
 		.stores = insn_zydis_stores(&d),
 	};
+	if (insn->class == INSN_REP)
+		insn->string = find_string(&d);
 	direct = insn->class == INSN_COND || insn->class == INSN_JMP_DIRECT ||
 	    insn->class == INSN_CALL_DIRECT;
 	if (direct)

@@ -72,10 +72,21 @@ enum insn_class {
 	INSN_CLASS_COUNT
 };
 
+/*
+ * MOVS, STOS, CMPS or SCAS with a REP prefix and 64-bit addresses in flat segments: all
+ * use [RDI], MOVS and STOS store to it.
+ */
+struct insn_string {
+	uint8_t bytes;    /* of an operand; 0: it is no such instruction */
+	bool source;      /* MOVS, CMPS: the other operand is [RSI], not RAX */
+	bool while_equal; /* CMPS, SCAS: REPE, not REPNE */
+};
+
 struct insn {
 	enum insn_class class;
 	uint8_t length;
-	bool stores;     /* to memory other than the stack through RSP */
+	bool stores; /* to memory other than the stack through RSP */
+	struct insn_string string;
 	uint64_t target; /* direct branches: the address when taken */
 };
 

@@ -398,6 +398,7 @@ an_audit_is_the_same_whatever_happens(void **state)
 	check_ways("rings", &(struct guest_options){ 0 });
 	check_ways("changes", &(struct guest_options){ .no_decode = true });
 	check_ways("branches", &(struct guest_options){ 0 });
+	check_ways("strings", &(struct guest_options){ .no_decode = true });
 	check_ways("xstate", &(struct guest_options){ 0 });
 }
 

@@ -48,8 +48,8 @@ here:	dec ecx
 	set 2, [rip + cell]
 	enable 0xb000420
 	mov rax, [rip + cell]
-	lea rdi, [rip + cell - 8]
-	mov ecx, 3
+	lea rdi, [rip + cell - 64]
+	mov ecx, 10
 	xor eax, eax
 .Lrep:	rep stosq
 	/* 5 and 6: CALL and RET on the stack; 7: a push. */
@@ -76,8 +76,8 @@ here:	dec ecx
 	/* 11: a REP, once, before its first iteration. */
 1:	set 0, [rip + .Lcopy]
 	enable 0x401
-	lea rdi, [rip + cell - 8]
-	mov ecx, 3
+	lea rdi, [rip + cell - 64]
+	mov ecx, 10
 .Lcopy:	rep stosq
 	/* 12 and 13: one instruction after the other: RF lets one pass. */
 	set 0, [rip + .Lfirst]
@@ -117,5 +117,5 @@ on_debug:
 
 	.data
 	.balign 16
-	.quad 0
+	.fill 8, 8, 0
 cell:	.quad 0, 0
