@@ -41,7 +41,8 @@ is_access(const struct find_access *find, const struct insn_memory *memory)
  * last one of this run of the block.
  */
 static bool
-is_past(const struct find_access *find, unsigned index, const struct insn *insn)
+is_past(const struct find_access *find, unsigned index,
+    const struct block_insn *insn)
 {
 	const struct cpu_sites *sites = &find->cpu->sites;
 
@@ -71,11 +72,10 @@ address_registers(const struct insn_uses *uses)
 	return registers;
 }
 
-static bool
-match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
-    const uint8_t *bytes)
+static void
+match_access(struct find_access *find, uint64_t va, unsigned index,
+    const struct block_insn *insn, const uint8_t *bytes)
 {
-	struct find_access *find = arg;
 	struct insn_memory memory;
 	struct insn_uses uses;
 	bool matches = insn_memory_operand(
@@ -83,7 +83,7 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	    is_access(find, &memory) && !is_past(find, index, insn);
 
 	if (!matches && find->matches == 0)
-		return true;
+		return;
 	insn_uses(bytes, insn->length, va, &uses);
 	if (find->matches == 0) {
 		find->index = index;
@@ -96,7 +96,24 @@ match_access(void *arg, uint64_t va, unsigned index, const struct insn *insn,
 	}
 	find->changed |= ((uses.written | register_bit(uses.to)) &
 			     find->registers) != 0;
-	return true;
+}
+
+static void
+find_access(struct find_access *find)
+{
+	const struct block *block = find->cpu->block;
+	uint8_t code[BLOCK_BYTES_MAX];
+
+	if (!walk_read(&find->cpu->space, (struct gva){ block->va }, code,
+		block->size, NULL))
+		return;
+	cpu_read_regs(find->cpu, &find->regs);
+	for (unsigned i = 0; i < block->insns; i++) {
+		const struct block_insn *insn = &block->insn[i];
+
+		match_access(
+		    find, block->va + insn->at, i, insn, &code[insn->at]);
+	}
 }
 
 /* The time of the access.  False: it cannot be determined, and the run is over. */
@@ -111,8 +128,7 @@ access_time(struct cpu *cpu, uint64_t offset, unsigned *bytes, bool write,
 		.write = write,
 	};
 
-	cpu_read_regs(cpu, &find.regs);
-	block_visit(cpu->block, &cpu->space, NULL, match_access, &find);
+	find_access(&find);
 	cpu->sites.access_va = find.matches == 1 ? find.va : cpu->block->va;
 	if (find.matches != 1) {
 		cpu_end_run(cpu, CPU_OVER_UNMODELLED,

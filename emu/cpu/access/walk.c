@@ -19,8 +19,10 @@ walk_page(const struct walk_space *space, struct gva va, struct walk *walk)
 
 	if (!tz_is_canonical(va.u))
 		return false;
-	*walk =
-	    (struct walk){ .writable = true, .user = true, .executable = true };
+	*walk = (struct walk){ .writable = true,
+		.user = true,
+		.executable = true,
+		.accessed = true };
 	for (unsigned shift = 39;; shift -= 9) {
 		uint64_t low = TZ_BIT(shift) - 1;
 
@@ -33,9 +35,11 @@ walk_page(const struct walk_space *space, struct gva va, struct walk *walk)
 		walk->writable &= (pte & PTE_W) != 0;
 		walk->user &= (pte & PTE_U) != 0;
 		walk->executable &= (pte & PTE_NX) == 0;
+		walk->accessed &= (pte & PTE_A) != 0;
 		table = pte & PTE_ADDRESS;
 		if (shift == 12 || (shift < 39 && (pte & PTE_PS))) {
 			walk->pa.u = (table & ~low) | (va.u & low);
+			walk->dirty = (pte & PTE_D) != 0;
 			return true;
 		}
 	}
@@ -143,6 +147,7 @@ walk_access(const struct walk_space *space, struct gva va, size_t count,
 {
 	struct gva at[2] = { va, { (va.u | (TZ_PAGE_BYTES - 1)) + 1 } };
 	size_t length[2] = { span(va.u, count), 0 };
+	bool flagged[2];
 	struct walk walk;
 
 	TZ_ASSERT(count > 0 && count <= 512);
@@ -157,8 +162,10 @@ walk_access(const struct walk_space *space, struct gva va, size_t count,
 		if (!in_ram(space, walk.pa, length[i]))
 			return WALK_NO_RAM;
 		bytes->part[i] = space->ram + walk.pa.u;
+		flagged[i] = walk.accessed && (walk.dirty || !access->write);
 	}
 	for (unsigned i = 0; i < 2 && length[i] > 0; i++)
-		set_flags(space, at[i], access->write);
+		if (!flagged[i])
+			set_flags(space, at[i], access->write);
 	return WALK_DONE;
 }

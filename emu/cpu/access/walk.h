@@ -19,6 +19,8 @@ struct walk_space {
 struct walk {
 	struct gpa pa;
 	bool writable, user, executable; /* combined over all levels */
+	bool accessed;                   /* the flag is set in all levels */
+	bool dirty;                      /* of the last level */
 	uint64_t entry_pa;               /* the last level's entry */
 };
 

@@ -8,10 +8,11 @@
  */
 #include "emu/cpu/state.h"
 
-#define CR0_WP      TZ_BIT(16)
-#define PF_P        TZ_BIT(0)
-#define PF_W        TZ_BIT(1)
-#define CHUNK_BYTES 128 /* what walk_access() takes */
+#include <string.h>
+
+#define CR0_WP TZ_BIT(16)
+#define PF_P   TZ_BIT(0)
+#define PF_W   TZ_BIT(1)
 
 /* Ends the run: a record or the save area is in memory that is not RAM. */
 static void
@@ -22,7 +23,7 @@ no_ram(struct cpu *cpu, struct gva va)
 	    (unsigned long long)va.u);
 }
 
-/* Finds COUNT bytes at VA; the same chunk is looked up before and for the copy. */
+/* Finds COUNT bytes at VA: the longest record is as long as walk_access() takes. */
 static bool
 find(struct cpu *cpu, struct gva va, size_t count, bool write,
     struct walk_bytes *bytes, struct gva *fault)
@@ -45,51 +46,29 @@ find(struct cpu *cpu, struct gva va, size_t count, bool write,
 	}
 }
 
-static size_t
-chunk(size_t done, size_t count)
-{
-	return count - done < CHUNK_BYTES ? count - done : CHUNK_BYTES;
-}
-
-static bool
-find_all(
-    struct cpu *cpu, struct gva va, size_t count, bool write, struct gva *fault)
-{
-	struct walk_bytes bytes;
-
-	for (size_t done = 0; done < count; done += chunk(done, count))
-		if (!find(cpu, (struct gva){ va.u + done }, chunk(done, count),
-			write, &bytes, fault))
-			return false;
-	return true;
-}
-
 static bool
 ds_read(void *arg, struct gva va, void *to, size_t count, struct gva *fault)
 {
-	if (!find_all(arg, va, count, false, fault))
+	struct walk_bytes bytes;
+
+	if (!find(arg, va, count, false, &bytes, fault))
 		return false;
-	return walk_read(&((struct cpu *)arg)->space, va, to, count, fault);
+	memcpy(to, bytes.part[0], bytes.split);
+	memcpy((char *)to + bytes.split, bytes.part[1], count - bytes.split);
+	return true;
 }
 
 static bool
 ds_write(
     void *arg, struct gva va, const void *from, size_t count, struct gva *fault)
 {
-	struct cpu *cpu = arg;
+	struct walk_bytes bytes;
 
-	if (!find_all(cpu, va, count, true, fault))
+	if (!find(arg, va, count, true, &bytes, fault))
 		return false;
-	for (size_t done = 0; done < count; done += chunk(done, count)) {
-		const char *part = (const char *)from + done;
-		size_t size = chunk(done, count);
-		struct walk_bytes bytes;
-
-		TZ_ASSERT(find(cpu, (struct gva){ va.u + done }, size, true,
-		    &bytes, fault));
-		memcpy(bytes.part[0], part, bytes.split);
-		memcpy(bytes.part[1], part + bytes.split, size - bytes.split);
-	}
+	memcpy(bytes.part[0], from, bytes.split);
+	memcpy(bytes.part[1], (const char *)from + bytes.split,
+	    count - bytes.split);
 	return true;
 }
 
