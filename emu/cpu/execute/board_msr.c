@@ -2,35 +2,13 @@
 #include "emu/cpu/execute/msr.h"
 #include "emu/cpu/state.h"
 
-#include <string.h>
-
-#define MISC_FAST_STRINGS  TZ_BIT(0)
-#define MISC_PERFMON       TZ_BIT(7)
-#define MISC_NO_BTS        TZ_BIT(11)
-#define MISC_NO_PEBS       TZ_BIT(12)
 #define MTRR_TYPE_BITS     UINT64_C(0xff)
 #define MTRR_FIXED_ENABLED TZ_BIT(10)
-#define MTRR_ENABLED       TZ_BIT(11)
-#define MTRR_WRITE_BACK    6
 #define SPEC_CTRL_IBRS     TZ_BIT(0)
 #define SPEC_CTRL_STIBP    TZ_BIT(1)
 #define PRED_CMD_IBPB      TZ_BIT(0)
 #define RATIO_SHIFT        8  /* maximum non-turbo ratio */
 #define RATIO_MIN_SHIFT    40 /* maximum efficiency ratio */
-
-static bool
-is_low_half(const struct cpu *cpu, uint64_t value)
-{
-	(void)cpu;
-	return value <= UINT32_MAX;
-}
-
-static bool
-is_address(const struct cpu *cpu, uint64_t value)
-{
-	(void)cpu;
-	return tz_is_canonical(value);
-}
 
 /*
  * SDM vol. 3, 12.11.2.1 "IA32_MTRR_DEF_TYPE MSR".  There is no cache, so a type has
@@ -53,32 +31,6 @@ is_spec_ctrl(const struct cpu *cpu, uint64_t value)
 {
 	return profile_has_speculation_msrs(cpu->config.profile) &&
 	    (value & ~(SPEC_CTRL_IBRS | SPEC_CTRL_STIBP)) == 0;
-}
-
-static enum fault
-read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
-{
-	memcpy(
-	    value, (const char *)&cpu->board_msrs + row->field, sizeof(*value));
-	return FAULT_NONE;
-}
-
-static enum fault
-write_field(struct cpu *cpu, const struct msr_row *row, uint64_t value)
-{
-	if (!row->valid(cpu, value))
-		return FAULT_GP;
-	memcpy((char *)&cpu->board_msrs + row->field, &value, sizeof(value));
-	return FAULT_NONE;
-}
-
-static enum fault
-write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
-{
-	(void)cpu;
-	(void)row;
-	(void)value;
-	return FAULT_GP;
 }
 
 static enum fault
@@ -179,13 +131,11 @@ read_platform(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	return FAULT_NONE;
 }
 
-static uint64_t
-misc_fixed(const struct cpu *cpu)
+uint64_t
+cpu_misc_fixed(const struct cpu *cpu)
 {
-	uint64_t value = 0;
+	uint64_t value = MISC_PERFMON;
 
-	if (tz_bits(cpu->config.profile->perfmon_eax, 7, 0) > 0)
-		value |= MISC_PERFMON;
 	if (!cpu->config.profile->ds)
 		value |= MISC_NO_BTS;
 	if (profile_pebs_counters(cpu->config.profile) == 0)
@@ -197,7 +147,7 @@ static enum fault
 read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	(void)row;
-	*value = misc_fixed(cpu) | cpu->board_msrs.misc_enable;
+	*value = cpu_misc_fixed(cpu) | cpu->board_msrs.misc_enable;
 	return FAULT_NONE;
 }
 
@@ -276,7 +226,7 @@ cpu_reset_board_msrs(struct cpu *cpu)
 
 static const struct msr_row rows[] = {
 #define MSR(index, name, read, write, field, valid) \
- { index, read, write, offsetof(struct cpu_board_msrs, field), valid },
+ { index, read, write, offsetof(struct cpu, board_msrs.field), valid },
 #include "emu/cpu/execute/board_msr.def"
 #undef MSR
 };

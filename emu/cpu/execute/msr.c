@@ -1,8 +1,6 @@
 #include "emu/cpu/execute/msr.h"
 #include "emu/cpu/state.h"
 
-#include <string.h>
-
 #define EFER_WRITABLE     UINT64_C(0x901) /* SCE, LME, NXE */
 #define EFER_LMA          TZ_BIT(10)
 #define APIC_BASE_X2APIC  TZ_BIT(10)
@@ -10,18 +8,13 @@
 #define APIC_BASE_ENABLED TZ_BIT(11)
 #define APIC_BASE_FIXED \
  (APIC_BASE_BSP | APIC_BASE_ENABLED | UINT64_C(0xfffffffff000))
-#define PAT_RESET           UINT64_C(0x0007040600070406)
-#define MISC_ENABLE_PERFMON TZ_BIT(7)
-#define MISC_ENABLE_NO_BTS  TZ_BIT(11)
-#define MISC_ENABLE_NO_PEBS TZ_BIT(12)
-#define MTRRCAP_SMRR        TZ_BIT(11) /* no fixed or variable ranges */
-#define MTRR_WRITE_BACK     6
-#define MTRR_ENABLED        TZ_BIT(11) /* of IA32_MTRR_DEF_TYPE */
-#define SMRR_VALID          TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
-#define SMRR_MASK_BITS      UINT64_C(0xfffff000)
-#define MSR_MTRRCAP         0xfe
-#define MSR_SMRR_PHYSBASE   0x1f2
-#define MSR_FS_BASE         0xc0000100
+#define PAT_RESET         UINT64_C(0x0007040600070406)
+#define MTRRCAP_SMRR      TZ_BIT(11) /* no fixed or variable ranges */
+#define SMRR_VALID        TZ_BIT(11) /* of IA32_SMRR_PHYSMASK */
+#define SMRR_MASK_BITS    UINT64_C(0xfffff000)
+#define MSR_MTRRCAP       0xfe
+#define MSR_SMRR_PHYSBASE 0x1f2
+#define MSR_FS_BASE       0xc0000100
 
 static bool
 is_any(const struct cpu *cpu, uint64_t value)
@@ -29,20 +22,6 @@ is_any(const struct cpu *cpu, uint64_t value)
 	(void)cpu;
 	(void)value;
 	return true;
-}
-
-static bool
-is_address(const struct cpu *cpu, uint64_t value)
-{
-	(void)cpu;
-	return tz_is_canonical(value);
-}
-
-static bool
-is_low_half(const struct cpu *cpu, uint64_t value)
-{
-	(void)cpu;
-	return value <= UINT32_MAX;
 }
 
 /* SDM vol. 3, 12.12.2 "IA32_PAT MSR": types 0, 1, 4, 5, 6 and 7. */
@@ -75,25 +54,9 @@ is_xss(const struct cpu *cpu, uint64_t value)
 }
 
 static enum fault
-read_field(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
-{
-	memcpy(value, (const char *)&cpu->msrs + row->field, sizeof(*value));
-	return FAULT_NONE;
-}
-
-static enum fault
 read_xss(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	return has_xss(cpu) ? read_field(cpu, row, value) : FAULT_GP;
-}
-
-static enum fault
-write_field(struct cpu *cpu, const struct msr_row *row, uint64_t value)
-{
-	if (!row->valid(cpu, value))
-		return FAULT_GP;
-	memcpy((char *)&cpu->msrs + row->field, &value, sizeof(value));
-	return FAULT_NONE;
 }
 
 static enum fault
@@ -108,11 +71,7 @@ static enum fault
 read_misc(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 {
 	(void)row;
-	*value = MISC_ENABLE_PERFMON;
-	if (!cpu->config.profile->ds)
-		*value |= MISC_ENABLE_NO_BTS;
-	if (profile_pebs_counters(cpu->config.profile) == 0)
-		*value |= MISC_ENABLE_NO_PEBS;
+	*value = cpu_misc_fixed(cpu);
 	return FAULT_NONE;
 }
 
@@ -143,16 +102,6 @@ read_smrr(struct cpu *cpu, const struct msr_row *row, uint64_t *value)
 	else
 		*value = (~(bytes - 1) & SMRR_MASK_BITS) | SMRR_VALID;
 	return FAULT_NONE;
-}
-
-/* Read-only, or writable only in SMM. */
-static enum fault
-write_never(struct cpu *cpu, const struct msr_row *row, uint64_t value)
-{
-	(void)cpu;
-	(void)row;
-	(void)value;
-	return FAULT_GP;
 }
 
 static enum fault
@@ -237,7 +186,7 @@ write_base(struct cpu *cpu, const struct msr_row *row, uint64_t value)
 
 static const struct msr_row rows[] = {
 #define MSR(index, name, read, write, field, valid) \
- { index, read, write, offsetof(struct cpu_msrs, field), valid },
+ { index, read, write, offsetof(struct cpu, msrs.field), valid },
 #include "emu/cpu/execute/msr.def"
 #undef MSR
 };
