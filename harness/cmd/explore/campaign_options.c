@@ -58,7 +58,7 @@ static const struct argp_option common_options[] = {
 	    0 },
 	{ "progress", OPT_PROGRESS, "auto|bar|lines|none", 0,
 	    "Progress on standard error: a bar with rate and time left, a "
-	    "line for each part (auto: a bar on a terminal)",
+	    "line for each part and minute (auto: a bar on a terminal)",
 	    0 },
 	{ "json", OPT_JSON, NULL, 0, "Print JSON lines instead of text", 0 },
 	{ NULL, 0, NULL, 0, NULL, 0 },

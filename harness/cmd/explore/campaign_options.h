@@ -56,6 +56,7 @@ struct campaign_teller {
 	const char *step; /* that .what belongs to, or NULL */
 	unsigned percent; /* of the step */
 	double begin;     /* of the step, by the host's clock */
+	double line;      /* when the last line was printed, by that clock */
 	uint64_t done;    /* at .begin, of a resumed exploration */
 };
 

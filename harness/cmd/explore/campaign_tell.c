@@ -1,6 +1,7 @@
 /*
- * Progress on standard error: on a terminal one line that is updated, in a log one line
- * for each part.  Only this file reads the host's clock; no result depends on it.
+ * Progress on standard error: on a terminal one line that is updated, in a log one line for
+ * each part, and one a minute within it.  Only this file reads the host's clock; no result
+ * depends on it.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "harness/host/terminal.h"
 
 #define SETTLE_SECONDS 1.0 /* before that, the rate is not reliable */
+#define LINE_SECONDS   60.0
 
 /* WHAT is the name of a step after the exploration, or a part of the exploration. */
 static const char *
@@ -40,42 +42,58 @@ print_left(double seconds)
 		    left % 60);
 }
 
+/* Schedules a second in this step, and the time left. */
+static void
+print_rate(const struct campaign_teller *teller, uint64_t done, uint64_t total)
+{
+	double seconds = monotonic_seconds() - teller->begin;
+	double rate = (double)(done - teller->done) / seconds;
+
+	if (seconds < SETTLE_SECONDS || done <= teller->done)
+		return;
+	fprintf(stderr, "  %.*f/s", rate < 10 ? 1 : 0, rate);
+	if (total > done)
+		print_left((double)(total - done) / rate);
+}
+
 /* The percentage of the step never decreases, even if TOTAL grows. */
 static void
 print_bar(struct campaign_teller *teller, const char *what, uint64_t done,
     uint64_t total, uint64_t findings)
 {
-	double seconds = monotonic_seconds() - teller->begin;
-	double rate = (double)(done - teller->done) / seconds;
 	unsigned percent = total == 0 ? 0 : (unsigned)(100 * done / total);
 
 	if (percent > teller->percent)
 		teller->percent = percent > 100 ? 100 : percent;
 	fprintf(stderr, "\r%s %3u %%  %" PRIu64 " / %" PRIu64, teller->step,
 	    teller->percent, done, total);
-	if (seconds >= SETTLE_SECONDS && done > teller->done) {
-		fprintf(stderr, "  %.*f/s", rate < 10 ? 1 : 0, rate);
-		if (total > done)
-			print_left((double)(total - done) / rate);
-	}
+	print_rate(teller, done, total);
 	fprintf(stderr, "  %" PRIu64 " to look at", findings);
 	if (strcmp(teller->step, "exploring") == 0)
 		fprintf(stderr, "  %s", what);
 	fputs("\x1b[K", stderr);
 }
 
-/* One line when a part begins: the schedules done so far, and the part's name. */
+/* When a part begins, NEXT, and later in it: the schedules done so far, and its name. */
 static void
-print_line(const struct campaign_teller *teller, const char *what,
+print_line(struct campaign_teller *teller, const char *what, bool next,
     uint64_t done, uint64_t total, uint64_t findings)
 {
-	if (strcmp(teller->step, "exploring") == 0)
-		fprintf(stderr,
-		    "exploring: %" PRIu64 " of %" PRIu64
-		    " schedules done, %" PRIu64 " to look at; next: %s\n",
-		    done, total, findings, what);
-	else
-		fprintf(stderr, "%s: %" PRIu64 "\n", what, total);
+	teller->line = monotonic_seconds();
+	if (strcmp(teller->step, "exploring") != 0) {
+		if (!next)
+			fprintf(stderr, "%s: %" PRIu64 " of %" PRIu64 "\n",
+			    what, done, total);
+		else
+			fprintf(stderr, "%s: %" PRIu64 "\n", what, total);
+		return;
+	}
+	fprintf(stderr,
+	    "exploring: %" PRIu64 " of %" PRIu64 " schedules done, %" PRIu64
+	    " to look at; %s: %s",
+	    done, total, findings, next ? "next" : "now", what);
+	print_rate(teller, done, total);
+	fputc('\n', stderr);
 }
 
 static void
@@ -95,8 +113,8 @@ tell(void *arg, const char *what, uint64_t done, uint64_t total,
 	snprintf(teller->what, sizeof(teller->what), "%s", what);
 	if (teller->mode == CMD_PROGRESS_BAR)
 		print_bar(teller, what, done, total, findings);
-	else if (!same)
-		print_line(teller, what, done, total, findings);
+	else if (!same || monotonic_seconds() - teller->line >= LINE_SECONDS)
+		print_line(teller, what, !same, done, total, findings);
 }
 
 void
