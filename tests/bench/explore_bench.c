@@ -25,30 +25,23 @@
 
 struct subject {
 	const char *name, *text;
-	unsigned depth;
 };
 
 static const struct subject subjects[] = {
 	{ "1000 insns, 1 CPU",
-	    "insntrace,ndebug=open+init+getalloc+terminate+init+init+getalloc+terminate",
-	    1 },
-	{ "1000 insns, 2 CPUs", "insntrace@2,ndebug=open+init-+1getalloc", 1 },
-	{ "short, 1 CPU", "insntrace,ndebug=open+getalloc", 1 },
-	{ "short, 2 CPUs", "insntrace@2,ndebug=open-+1getalloc", 1 },
-	{ "session, 1 CPU", "insntrace=open+init+allocbuf+start+stop", 1 },
+	    "insntrace,ndebug=open+init+getalloc+terminate+init+init+getalloc+terminate" },
+	{ "1000 insns, 2 CPUs", "insntrace@2,ndebug=open+init-+1getalloc" },
+	{ "short, 1 CPU", "insntrace,ndebug=open+getalloc" },
+	{ "short, 2 CPUs", "insntrace@2,ndebug=open-+1getalloc" },
+	{ "session, 1 CPU", "insntrace=open+init+allocbuf+start+stop" },
 	{ "session, 2 CPUs",
-	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 1 },
+	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop" },
 	{ "session, 4 CPUs",
 	    "insntrace@4=open+init+allocbuf+allocbuf+allocbuf+allocbuf"
-	    "+start+stop",
-	    1 },
-	{ "100 branches", "insntrace=open+init+allocbuf+start+work+stop", 1 },
-	{ "1200 branches", "insntrace=open+init+allocbuf+start+work.1+stop",
-	    1 },
-	{ "6000 branches", "insntrace=open+init+allocbuf+start+work.2+stop",
-	    1 },
-	{ "session, depth 2",
-	    "insntrace@2=open+init+allocbuf+allocbuf+start+stop", 2 },
+	    "+start+stop" },
+	{ "100 branches", "insntrace=open+init+allocbuf+start+work+stop" },
+	{ "1200 branches", "insntrace=open+init+allocbuf+start+work.1+stop" },
+	{ "6000 branches", "insntrace=open+init+allocbuf+start+work.2+stop" },
 };
 
 static struct runner_pool *runner_pool, *unaudited;
@@ -74,10 +67,9 @@ static void
 open_trial(struct trial *trial, struct runner_pool *where,
     const struct subject *subject, bool merge)
 {
-	const struct trial_options options = { .kinds = KINDS,
-		.kinds2 = UINT32_C(1) << DEVIATION_SWITCH,
-		.merge = merge,
-		.reduce = true };
+	const struct trial_options options = {
+		.kinds = KINDS, .merge = merge, .reduce = true
+	};
 	struct campaign_entry entry;
 	struct runner *runner = NULL;
 	struct token token;
@@ -98,23 +90,18 @@ open_trial(struct trial *trial, struct runner_pool *where,
 
 /* The parts of a subject's placements, about SAMPLE each. */
 static unsigned
-count_shares(const struct trial *trial, const struct subject *subject)
+count_shares(const struct trial *trial)
 {
-	return subject->depth == 2
-	    ? 1 + (unsigned)trial->list.count / 16
-	    : (unsigned)(trial_count(trial) / SAMPLE + 1);
+	return (unsigned)(trial_count(trial) / SAMPLE + 1);
 }
 
 static double
-time_share(struct trial *trial, const struct subject *subject,
-    const struct trial_share *share, struct stats *stats)
+time_share(
+    struct trial *trial, const struct trial_share *share, struct stats *stats)
 {
 	double start = seconds();
 
-	if (subject->depth == 2)
-		trial_two(trial, share, stats, 0);
-	else
-		trial_one(trial, share, stats, 0);
+	trial_one(trial, share, stats, 0);
 	return seconds() - start;
 }
 
@@ -134,9 +121,9 @@ time_schedules(
 	if (stats == NULL)
 		abort();
 	open_trial(&trial, runner_pool, subject, merge);
-	share.workers = count_shares(&trial, subject);
+	share.workers = count_shares(&trial);
 	while (time < SECONDS_EACH) {
-		time += time_share(&trial, subject, &share, stats);
+		time += time_share(&trial, &share, stats);
 		if (++share.worker == share.workers) {
 			share.worker = 0;
 			trial_close(&trial);
@@ -166,7 +153,7 @@ time_audit(const struct subject *subject)
 
 		for (unsigned i = 0; i < 2; i++)
 			open_trial(&trial[i], where[i], subject, true);
-		share.workers = count_shares(&trial[0], subject);
+		share.workers = count_shares(&trial[0]);
 		for (share.worker = 0; share.worker < share.workers &&
 		     time[0] + time[1] < 2 * SECONDS_EACH;
 		     share.worker++) {
@@ -174,7 +161,7 @@ time_audit(const struct subject *subject)
 
 			for (unsigned i = 0; i < 2; i++)
 				time[first ^ i] += time_share(
-				    &trial[first ^ i], subject, &share, stats);
+				    &trial[first ^ i], &share, stats);
 		}
 		for (unsigned i = 0; i < 2; i++)
 			trial_close(&trial[i]);
