@@ -393,6 +393,7 @@ fix_values(struct make *make, const struct decoded *d,
 		/* The engine does not wait for an x87 exception at MASKMOVQ. */
 		if (make->x87_unmasked)
 			return false;
+		make->has_maskmovq = true;
 		/* Whether bytes that are not stored fault is a choice. */
 		unit_add_mov(
 		    make, RDI, DATA_VA + 64 + below(make, DATA_BYTES - 128));

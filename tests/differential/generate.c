@@ -327,7 +327,8 @@ sequence_make(uint64_t seed, unsigned what, struct sequence *sequence)
 			memset(make.unit, 0, sizeof(*make.unit));
 			if (index == soft && soft != 0)
 				make_soft(&make);
-			else if (index == loop && loop != 0)
+			else if (index == loop && loop != 0 &&
+			    !(make.x87_unmasked && make.has_maskmovq))
 				make_loop(&make, below(&make, loop));
 			else
 				make_unit(&make, index, soft);

@@ -19,7 +19,8 @@ struct make {
 	unsigned what;
 	struct sequence *sequence;
 	struct unit *unit;
-	bool x87_unmasked; /* an x87 exception may be pending */
+	/* An x87 exception may be pending; it may be where MASKMOVQ is executed again. */
+	bool x87_unmasked, has_maskmovq;
 };
 
 static inline unsigned
