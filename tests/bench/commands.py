@@ -148,6 +148,12 @@ class Bench:
             table.add(name, figure, figure.median / first)
         return table
 
+    def boot(self, command):
+        seconds, memory, text = run(command)
+        if not re.search(r"^done\r?$", text, re.MULTILINE):
+            fail(f"the guest did not run its script: {' '.join(command)}\n{text[-2000:]}")
+        return seconds, memory
+
     def boots(self):
         if not self.options.kernel:
             print("\nnot measured: boot, without --kernel")
@@ -164,8 +170,8 @@ class Bench:
                         ("topaz boot, from its snapshot", boot + own)]
         first = None
         for name, command in rows:
-            results = self.repeat(lambda: run(command))
-            figure = Figure([row[0] for row in results], max(row[1] for row in results))
+            results = self.repeat(lambda: self.boot(command))
+            figure = Figure([time for time, _ in results], max(memory for _, memory in results))
             first = first or figure.median
             table.add(name, figure, figure.median / first)
         return table
@@ -185,7 +191,7 @@ class Bench:
         with open(initrd, "wb") as file:
             file.write(make_initrd(busybox))
         command = [qemu, "-accel", "tcg", "-m", "512", "-smp", "1", "-nographic", "-no-reboot",
-                   "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0"]
+                   "-kernel", kernel, "-initrd", initrd, "-append", "console=ttyS0 panic=-1"]
         return [("qemu-system-x86_64 -accel tcg", command),
                 ("qemu-system-x86_64 -accel tcg -icount shift=0",
                  command + ["-icount", "shift=0"])]
