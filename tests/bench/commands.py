@@ -1,14 +1,10 @@
 #!/usr/bin/env python3
 """Measures topaz as its users run it: CPU time and memory of whole commands.
 
-usage: commands.py BUILD [--drivers DIR] [--kernel DEB] [--rounds N] [--effort EFFORT]
-                   [--svg FILE]
-
 Rows: the benchmark `engine`; `topaz run` and `topaz explore` of each driver; the boot of a
 Linux kernel, beside qemu-system-x86_64 where it is installed.  Each command runs once
-unmeasured and then N times (3); printed are the median, and from the least to the most.
-DIR has the drivers' sources (freebsd/pt.c, ...), DEB a package with a kernel; without them
-their rows are left out, by name.  FILE gets the same figures as a picture.
+unmeasured and then several times; printed are the median, and from the least to the most.
+What is not measured is named.
 
 The speed of `topaz run` is that of the instructions of 1000 rounds of the workload `mix`
 beyond those of 10, so that compiling the driver and booting the guest are not in it.
@@ -265,16 +261,21 @@ class Picture:
 
 
 def main():
-    parser = argparse.ArgumentParser(usage=__doc__)
-    parser.add_argument("build")
-    parser.add_argument("--drivers")
-    parser.add_argument("--kernel")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--effort", default="quick")
-    parser.add_argument("--svg")
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", help="build folder of topaz")
+    parser.add_argument("--drivers", metavar="DIR", help="has freebsd/pt.c, linux/ds.c, ...")
+    parser.add_argument("--kernel", metavar="DEB", help="package with the kernel to boot")
+    parser.add_argument("--rounds", metavar="N", type=int, default=3,
+                        help="measured runs of each command (3)")
+    parser.add_argument("--effort", default="quick", help="of the explorations (quick)")
+    parser.add_argument("--svg", metavar="FILE", help="write the figures as a picture")
     options = parser.parse_args()
     if options.rounds < 1:
         fail("--rounds must be 1 or more")
+    for path in (os.path.join(options.build, "topaz"), options.kernel):
+        if path and not os.path.exists(path):
+            fail(f"{path}: there is no such file")
     with tempfile.TemporaryDirectory() as folder:
         bench = Bench(options, folder)
         tables = [bench.engine(), bench.runs(), bench.boots(), bench.explores()]
