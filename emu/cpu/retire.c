@@ -77,7 +77,7 @@ place_successor(struct cpu *cpu, struct block *from, uint64_t key)
 	return &far->successor;
 }
 
-/* True if TO repeats the string instruction at the end of FROM, and nobody looks on. */
+/* True if TO repeats the string instruction at the end of FROM; no audit reports it. */
 static bool
 can_repeat(const struct block *from, const struct block *to)
 {
