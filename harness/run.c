@@ -268,6 +268,7 @@ static int
 run_execute(struct run *run, struct tz_error *err)
 {
 	struct run_outcome *outcome = run->outcome;
+	struct machine_snapshot *begin;
 	size_t i;
 	int error = run_exec_log(run, err);
 
@@ -277,8 +278,14 @@ run_execute(struct run *run, struct tz_error *err)
 		return error;
 	machine_boot(
 	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
+	/*
+	 * With a snapshot the machine knows which pages are written after it, and has not
+	 * to compare the code of all others at each load of CR3.  NULL: it compares.
+	 */
+	begin = machine_snapshot_take(run->machine, NULL);
 	outcome->waits = progress_run(run->machine, run->options->cpu_count,
 	    run_limit(run->options), &outcome->result);
+	machine_snapshot_free(run->machine, begin);
 	machine_sync_output(run->machine);
 	/* Errors of the execution log and record stay in the writer until it finishes. */
 	for (i = 0; i < run->options->cpu_count; i++)
