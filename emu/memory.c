@@ -415,12 +415,15 @@ memory_apply(struct memory *memory, const struct memory_copy *copy)
 	return in_order ? memory->hot_bits : NULL;
 }
 
-/* A page is hot from its first write in a generation. */
+/*
+ * A page is hot from its first write in a generation.  Where the host cannot list hot
+ * pages, finding them takes longer than what the caller saves.
+ */
 const uint64_t *
 memory_written(struct memory *memory, uint32_t *epoch)
 {
 	bool known = memory->image != NULL && memory->counts_faults &&
-	    memory_find_hot(memory);
+	    memory->scans && memory_find_hot(memory);
 
 	*epoch = memory->generation;
 	return known ? memory->hot_bits : NULL;
