@@ -279,8 +279,8 @@ run_execute(struct run *run, struct tz_error *err)
 	machine_boot(
 	    run->machine, run->boot.entry, run->boot.info_va, run->boot.cr3);
 	/*
-	 * With a snapshot the machine knows which pages are written after it, and has not
-	 * to compare the code of all others at each load of CR3.  NULL: it compares.
+	 * From a snapshot on the machine knows which pages are written, and at a load of
+	 * CR3 it compares the code of those alone.  NULL: of all.
 	 */
 	begin = machine_snapshot_take(run->machine, NULL);
 	outcome->waits = progress_run(run->machine, run->options->cpu_count,
