@@ -204,9 +204,9 @@ insn_zydis_classify(const struct decoded *d)
 static struct insn_string
 find_string(const struct decoded *d)
 {
+	/* The opcode of the form with bytes; that of the other form is one more. */
 	static const struct {
-		uint8_t
-		    opcode; /* of the form with bytes; the other one is next */
+		uint8_t opcode;
 		bool source;
 	} rows[] = { { 0xa4, true }, { 0xa6, true }, { 0xaa, false },
 		{ 0xae, false } };

@@ -43,6 +43,17 @@
 	call note
 	.endm
 
+	/* Notes what the code \code returns, which is copied there first. */
+	.macro changed code
+	lea rsi, [rip + \code]
+	call put
+	mov eax, VA + 0x4000
+	call rax
+	mov rsi, rax
+	mov edi, 4
+	call note
+	.endm
+
 main:	call trace_on
 	mov rdi, KERN + PD + 4 * 8
 	mov qword ptr [rdi], PT + 7
@@ -94,20 +105,8 @@ main:	call trace_on
 
 	/* Code at VA + 4000H changes, stored to by another address. */
 	mov r12d, 3
-1:	lea rsi, [rip + first]
-	call put
-	mov eax, VA + 0x4000
-	call rax
-	mov rsi, rax
-	mov edi, 4
-	call note
-	lea rsi, [rip + second]
-	call put
-	mov eax, VA + 0x4000
-	call rax
-	mov rsi, rax
-	mov edi, 4
-	call note
+1:	changed first
+	changed second
 	dec r12d
 	jnz 1b
 	xor eax, eax
