@@ -15,6 +15,7 @@
 #define P         TZ_BIT(0)
 #define W         TZ_BIT(1)
 #define U         TZ_BIT(2)
+#define A         TZ_BIT(5)
 #define D         TZ_BIT(6)
 #define PS        TZ_BIT(7)
 #define NX        TZ_BIT(63)
@@ -159,6 +160,33 @@ copies_cross_pages_and_say_where_they_fail(void **state)
 	assert_int_equal(bad.u, 0x5000);
 }
 
+/* An access sets A in all levels, a write also D in the last: whatever was set before. */
+static void
+an_access_sets_the_flags_of_all_levels(void **state)
+{
+	(void)state;
+	for (unsigned bits = 0; bits < 64; bits++) {
+		const struct walk_access access = { .write = bits & 1 };
+		uint64_t dirty = bits & 2 ? D : 0;
+		struct walk_bytes bytes;
+		struct gva fault;
+
+		put(PML4, 0, PDPT | P | W | (bits & 4 ? A : 0));
+		put(PDPT, 0, PD | P | W | (bits & 8 ? A : 0));
+		put(PD, 0, PT | P | W | (bits & 16 ? A : 0));
+		put(PT, 0, 0x8000 | P | W | (bits & 32 ? A : 0) | dirty);
+		assert_int_equal(walk_access(&space, (struct gva){ 8 }, 8,
+				     &access, &bytes, &fault),
+		    WALK_DONE);
+		assert_ptr_equal(bytes.part[0], ram + 0x8008);
+		assert_int_equal(entry(PML4, 0), PDPT | P | W | A);
+		assert_int_equal(entry(PDPT, 0), PD | P | W | A);
+		assert_int_equal(entry(PD, 0), PT | P | W | A);
+		assert_int_equal(entry(PT, 0),
+		    0x8000 | P | W | A | dirty | (access.write ? D : 0));
+	}
+}
+
 int
 main(void)
 {
@@ -169,6 +197,8 @@ main(void)
 		cmocka_unit_test_setup(what_is_not_there_is_refused, setup),
 		cmocka_unit_test_setup(
 		    copies_cross_pages_and_say_where_they_fail, setup),
+		cmocka_unit_test_setup(
+		    an_access_sets_the_flags_of_all_levels, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
