@@ -51,6 +51,7 @@ static const struct {
 	{ EVENT_TRACE_ON, site_event },
 	{ EVENT_TRACE_ON, session_trace_on },
 	{ EVENT_TRACE_ON, table_trace_on },
+	{ EVENT_TRACE_ON, stream_trace_on },
 	{ EVENT_TRACE_OFF, site_event },
 	{ EVENT_TRACE_OFF, session_trace_off },
 	{ EVENT_TRACE_OFF, ledger_off },

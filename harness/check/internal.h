@@ -95,8 +95,9 @@ void stream_rename(struct check *check, unsigned index, uint64_t key);
 void stream_add_page(struct check *check, unsigned index, uint64_t pa);
 /* Trace was written to the page of PA, which belongs to no known stream. */
 void stream_note_unnamed(struct check *check, uint64_t pa);
-/* CPU has written to stream INDEX. */
-void stream_note_output(struct check *check, unsigned cpu, uint8_t index);
+/* The event's CPU has written to stream INDEX. */
+void stream_note_output(struct check *check, uint8_t index);
+void stream_trace_on(struct check *check, const struct event *event);
 /* Resets stream INDEX; its pages are named again, or belong to no stream. */
 void stream_reset(struct check *check, unsigned index);
 /* Stops judging stream INDEX in this run. */

@@ -134,7 +134,7 @@ snapshot_stream(const struct check_stream *stream, uint64_t hash)
 	const bool facts[] = { stream->fresh, stream->unsure, stream->blurred,
 		stream->missing, stream->asked, stream->drained, stream->to_end,
 		stream->written, stream->any_int, stream->before.written,
-		stream->current, stream->of_thread };
+		stream->current, stream->of_thread, stream->part };
 
 	hash = mix_word(hash, stream->key);
 	hash = mix_word(hash, stream->context);
@@ -166,7 +166,8 @@ snapshot_cpu(const struct check_cpu *cpu, uint64_t hash)
 		cpu->loss.failed, table->last_valid,
 		(table->last_entry & TOPA_ENTRY_INTR) != 0,
 		(table->last_entry & TOPA_ENTRY_STOP) != 0, table->uses_int,
-		nmi->serving_bit, work->refused, trace->traced };
+		nmi->serving_bit, work->refused, trace->traced, cpu->named,
+		cpu->unnamed };
 
 	hash = mix_word(hash, snapshot_bits(facts, TZ_ARRAY_LEN(facts)));
 	hash = mix_word(hash, work->bytes << 16 ^ work->psbs);

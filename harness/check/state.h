@@ -89,6 +89,7 @@ struct check_stream {
 	bool fresh;   /* nothing was written in this session */
 	bool unsure;  /* the unit stopped by itself: losses are not counted */
 	bool blurred; /* no longer judged: stream_blur() */
+	bool part;    /* the buffer has pages that were not named */
 	bool missing; /* user space collected after bytes were overwritten */
 	bool asked;   /* user space ran since tracing was turned off */
 	bool drained;
@@ -187,6 +188,9 @@ struct check_cpu {
 	struct check_action action;
 	uint64_t save_area; /* debug_store.c: IA32_DS_AREA */
 	uint8_t stream;     /* output/stream.c: of the last output */
+	/* output/stream.c: since TraceEn was set, output went to a page of .stream, and to
+	 * one of no stream. */
+	bool named, unnamed;
 	check_rows excused; /* violation.c */
 };
 

@@ -59,7 +59,9 @@ ledger_settle(struct check *check, unsigned index, bool final)
 		    " bytes were overwritten unreported, %" PRIu64
 		    " reported lost",
 		    id, unread->overwritten, unread->lost);
-	if (unread->lost > unread->overwritten && !stream->unsure)
+	if (unread->lost > unread->overwritten && stream->part)
+		violation_skip(check, REASON_PART, CHECK_ROW(LOST_EXCESS));
+	else if (unread->lost > unread->overwritten && !stream->unsure)
 		violation_add(check, CHECK_LOST_EXCESS, 0, &at,
 		    "stream %" PRIu32 ": %" PRIu64
 		    " bytes reported lost, %" PRIu64 " were",
@@ -207,7 +209,7 @@ ledger_write(struct check *check, const struct check_page *page, uint32_t begin,
 {
 	struct check_stream *stream = &check->core.stream[page->stream];
 
-	stream_note_output(check, check->core.event.cpu, page->stream);
+	stream_note_output(check, page->stream);
 	stream->fresh = false;
 	stream->written = true;
 	stream->asked = true;

@@ -88,11 +88,23 @@ stream_is_unnamed(const struct check *check, uint64_t pa)
 	return core->unnamed_more;
 }
 
+/* One run of output to named pages and others: a program mapped a part of the buffer. */
+static void
+stream_note_part(struct check *check)
+{
+	const struct check_cpu *cpu = &check->core.cpu[check->core.event.cpu];
+
+	if (cpu->named && cpu->unnamed)
+		check->core.stream[cpu->stream].part = true;
+}
+
 void
 stream_note_unnamed(struct check *check, uint64_t pa)
 {
 	struct check_core *core = &check->core;
 
+	check->core.cpu[check->core.event.cpu].unnamed = true;
+	stream_note_part(check);
 	pa -= pa % CHECK_PAGE_BYTES;
 	if (stream_is_unnamed(check, pa))
 		return;
@@ -103,9 +115,21 @@ stream_note_unnamed(struct check *check, uint64_t pa)
 }
 
 void
-stream_note_output(struct check *check, unsigned cpu, uint8_t index)
+stream_note_output(struct check *check, uint8_t index)
 {
-	check->core.cpu[cpu].stream = index;
+	struct check_cpu *cpu = &check->core.cpu[check->core.event.cpu];
+
+	cpu->stream = index;
+	cpu->named = true;
+	stream_note_part(check);
+}
+
+void
+stream_trace_on(struct check *check, const struct event *event)
+{
+	struct check_cpu *cpu = &check->core.cpu[event->cpu];
+
+	cpu->named = cpu->unnamed = false;
 }
 
 void
@@ -135,8 +159,12 @@ stream_reset(struct check *check, unsigned index)
 	page_forget_stream(check, index);
 	*stream = empty;
 	for (unsigned i = 0; i < MACHINE_CPUS_MAX; i++) {
-		if (check->core.cpu[i].stream == index)
-			check->core.cpu[i].stream = CHECK_NO_STREAM;
+		struct check_cpu *cpu = &check->core.cpu[i];
+
+		if (cpu->stream != index)
+			continue;
+		cpu->stream = CHECK_NO_STREAM;
+		cpu->named = false;
 	}
 }
 

@@ -37,7 +37,8 @@ static const struct member of_cpu[] = { CPU(trace.state), CPU(trace.in_handler),
 	CPU(loss.failed), CPU(nmi.pending), CPU(nmi.serving),
 	CPU(nmi.serving_bit), CPU(nmi.due), CPU(save_area), CPU(table.pa),
 	CPU(table.last_valid), CPU(table.last_end), CPU(table.last_stream),
-	CPU(table.uses_int), CPU(table.region_pa), CPU(stream), CPU(excused) };
+	CPU(table.uses_int), CPU(table.region_pa), CPU(stream), CPU(named),
+	CPU(unnamed), CPU(excused) };
 
 static const struct member of_stream[] = { STREAM(key), STREAM(context),
 	STREAM(page_count), STREAM(cursor), STREAM(high), STREAM(unread.count),
@@ -45,7 +46,7 @@ static const struct member of_stream[] = { STREAM(key), STREAM(context),
 	STREAM(before.overwritten), STREAM(before.lost), STREAM(before.written),
 	STREAM(current), STREAM(fresh), STREAM(unsure), STREAM(blurred),
 	STREAM(missing), STREAM(asked), STREAM(drained), STREAM(to_end),
-	STREAM(written), STREAM(any_int) };
+	STREAM(written), STREAM(any_int), STREAM(part) };
 
 #define CORE(member)                                   \
  {                                                     \

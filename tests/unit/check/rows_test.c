@@ -379,6 +379,20 @@ static const struct run ledger_runs[] = {
 	{ "loss without loss", CHECK_LOST_EXCESS,
 	    { ON, PSB, OUT(0, 64), OFF, BEGIN(2), LOST(64), READ(0, 64),
 		COLLECT, FINISH } },
+	{ "loss in pages of the buffer that nobody named", GOOD,
+	    { EV(ALLOC, RIG_MAPPED, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		OUT(0, 0x4000), EV(OUTPUT, 0x82000, 0x1000, 0), OUT(0, 0x4000),
+		OFF, BEGIN(2), LOST(0x5000), READ(0, 0x4000), COLLECT,
+		FINISH } },
+	{ "the same, its unnamed pages first", GOOD,
+	    { EV(ALLOC, RIG_MAPPED, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, 0x82000, 0x1000, 0), OUT(0, 0x4000), OFF, BEGIN(2),
+		LOST(0x1000), READ(0, 0x4000), COLLECT, FINISH } },
+	{ "loss without loss, beside a buffer that nobody named",
+	    CHECK_LOST_EXCESS,
+	    { EV(ALLOC, RIG_MAPPED, 2 * RIG_PAGE, RIG_SITE), ON, PSB,
+		EV(OUTPUT, 0x82000, 0x1000, 0), OFF, ON, PSB, OUT(0, 64), OFF,
+		BEGIN(2), LOST(64), READ(0, 64), COLLECT, FINISH } },
 };
 
 static const struct run nmi_runs[] = {
