@@ -228,12 +228,12 @@ cpu_retire_block(
 }
 
 void
-cpu_pass_iteration(struct cpu *cpu, struct block *block)
+cpu_pass_iterations(struct cpu *cpu, struct block *block, uint64_t count)
 {
 	if (is_plain(cpu))
 		return;
 	(void)cpu_units_of(cpu, block);
-	cpu->time.units_left -= (int64_t)block->iteration;
+	cpu->time.units_left -= (int64_t)(count * block->iteration);
 }
 
 void

@@ -258,7 +258,7 @@ cpu_leave_block(struct cpu *cpu, uint64_t va)
 	cpu_audit_end(cpu, va);
 	if (cpu_is_rep_again(from, va)) {
 		cpu_retire_block(cpu, from, from->insns - 1u, va);
-		cpu_pass_iteration(cpu, from);
+		cpu_pass_iterations(cpu, from, 1);
 		if (from->insns > 1)
 			cpu->counters.last_va = from->va +
 			    from->insn[from->insns - 2].at;

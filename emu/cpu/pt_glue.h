@@ -58,8 +58,8 @@ void cpu_set_limit(struct cpu *cpu, uint64_t insns, uint64_t cycles);
 /* The first COUNT instructions of BLOCK retire, and the one at NEXT follows. */
 void cpu_retire_block(
     struct cpu *cpu, struct block *block, unsigned count, uint64_t next);
-/* The string instruction at the end of BLOCK has made an iteration, and has not retired. */
-void cpu_pass_iteration(struct cpu *cpu, struct block *block);
+/* The string instruction at the end of BLOCK has made COUNT iterations, not retired. */
+void cpu_pass_iterations(struct cpu *cpu, struct block *block, uint64_t count);
 /* The instruction at RIP, not a part of a block, retires. */
 void cpu_retire_one(struct cpu *cpu, uint64_t rip);
 /* The cycle in which the instruction INDEX of BLOCK, which runs now, begins. */

@@ -203,7 +203,7 @@ cpu_enter_slow(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	if (rep_again && can_repeat(from, block))
-		cpu_repeat(cpu, &block->last, va);
+		cpu_repeat(cpu, block, 0);
 	if (cpu->exec_log != NULL)
 		cpu_log_entry(cpu, block, rep_again);
 	cpu->block = block;
@@ -360,7 +360,7 @@ enter_other(struct cpu *cpu, uint64_t va, uint32_t size)
 		return;
 	}
 	if (can_repeat(cpu->block, to))
-		cpu_repeat(cpu, &to->last, va);
+		cpu_repeat(cpu, successor->to, successor->units);
 	/* Before anything else is reported of this exit. */
 	if (cpu->audit.block != NULL)
 		cpu_audit_end(cpu, va);

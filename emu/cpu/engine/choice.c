@@ -63,6 +63,21 @@ is_too_long(struct cpu *cpu, struct block *block)
 	    cycles * COST_UNITS < cpu_units_of(cpu, block) + slack * COST_UNITS;
 }
 
+uint64_t
+cpu_iterations_left(struct cpu *cpu, struct block *block, uint64_t units)
+{
+	uint64_t cycles = cycles_until_look(cpu);
+
+	if (!cpu->config.profile->cost || cycles > UINT32_MAX)
+		return UINT64_MAX;
+	units += cpu_units_of(cpu, block) + COST_SLACK_CYCLES * COST_UNITS;
+	if (cycles * COST_UNITS < units)
+		return 0;
+	return block->iteration == 0
+	    ? UINT64_MAX
+	    : (cycles * COST_UNITS - units) / block->iteration;
+}
+
 /* True if the step engine is needed before the next block is known. */
 static bool
 wants_step(struct cpu *cpu)

@@ -110,6 +110,12 @@ void cpu_use_engine(struct cpu *cpu, struct engine *engine);
 void cpu_choose_engine(struct cpu *cpu);
 /* True if BLOCK must run in the other engine. */
 bool cpu_is_wrong_engine(struct cpu *cpu, struct block *block);
+/*
+ * The iterations of the string instruction that is BLOCK until a counter is looked at.
+ * UNITS: the cost of what has retired and is not counted yet.
+ */
+uint64_t cpu_iterations_left(
+    struct cpu *cpu, struct block *block, uint64_t units);
 
 /* hook.c */
 /* The engine's callback before an instruction that it must not run by itself. */

@@ -76,10 +76,11 @@ enum fault cpu_do_mov_cr8(struct cpu *cpu);
 enum fault cpu_do_mov_cr(struct cpu *cpu);
 
 /*
- * string.c: INSN at VA, of which .string is known, repeats and is entered next.  Does many
- * of the iterations that are left, but not the last one.
+ * string.c: BLOCK is entered next, a string instruction alone that repeats; its .string is
+ * known.  Does many of the iterations that are left, but not the last one.  UNITS: the cost
+ * of what has retired and is not counted yet.
  */
-void cpu_repeat(struct cpu *cpu, const struct insn *insn, uint64_t va);
+void cpu_repeat(struct cpu *cpu, struct block *block, uint64_t units);
 
 /* breakpoint.c: one is enabled; one of I/O, which is not modelled. */
 bool cpu_has_breakpoints(const struct cpu *cpu);

@@ -1,9 +1,9 @@
 /*
  * MOVS, STOS, CMPS and SCAS with a REP prefix.  The engine enters such an instruction anew
  * for each iteration; here the CPU does many of them at once.  Only the host's time depends
- * on it: those iterations take no time of the core clock (with the cost model they do, and
- * none is done here), report nothing, cannot fault, because the engine has done the one
- * before them in the same pages, and are not the last one, which sets the flags.
+ * on it: those iterations end before a counter is looked at, report nothing, cannot fault,
+ * because the engine has done the one before them in the same pages, and are not the
+ * last one, which sets the flags.
  */
 #include "emu/cpu/state.h"
 
@@ -100,16 +100,16 @@ count_going_on(const struct insn_string *string, const uint8_t *a,
 }
 
 void
-cpu_repeat(struct cpu *cpu, const struct insn *insn, uint64_t va)
+cpu_repeat(struct cpu *cpu, struct block *block, uint64_t units)
 {
+	const struct insn *insn = &block->last;
 	const struct insn_string *string = &insn->string;
 	struct engine *engine = cpu->active;
 	uint64_t left = engine_get(engine, ENGINE_RCX);
 	uint64_t count, bytes, rax, rdi, rsi = 0;
 	uint8_t *to, *from = NULL;
 
-	if (left <= ITERATIONS_MIN || cpu->config.profile->cost ||
-	    cpu_is_stepping(cpu) ||
+	if (left <= ITERATIONS_MIN || cpu_is_stepping(cpu) ||
 	    (engine_get(engine, ENGINE_RFLAGS) & RFLAGS_DF) != 0)
 		return;
 	rdi = engine_get(engine, ENGINE_RDI);
@@ -120,10 +120,11 @@ cpu_repeat(struct cpu *cpu, const struct insn *insn, uint64_t va)
 		count = lesser(count, room_at(rsi, string->bytes));
 		from = ram_at(cpu, rsi);
 	}
+	count = lesser(count, cpu_iterations_left(cpu, block, units));
 	bytes = count * string->bytes;
 	if (count < ITERATIONS_MIN || to == NULL ||
 	    (string->source && from == NULL) ||
-	    (insn->stores && !can_store(cpu, insn, va, to, from, bytes)))
+	    (insn->stores && !can_store(cpu, insn, block->va, to, from, bytes)))
 		return;
 	rax = engine_get(engine, ENGINE_RAX);
 	if (!insn->stores)
@@ -132,6 +133,7 @@ cpu_repeat(struct cpu *cpu, const struct insn *insn, uint64_t va)
 		memmove(to, from, bytes);
 	else
 		fill(to, rax, string->bytes, bytes);
+	cpu_pass_iterations(cpu, block, count);
 	engine_set(engine, ENGINE_RCX, left - count);
 	engine_set(engine, ENGINE_RDI, rdi + count * string->bytes);
 	if (string->source)

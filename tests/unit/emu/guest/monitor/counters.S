@@ -238,6 +238,12 @@ clocks:	wr 0x186, 0x53003c
 	mov rsi, rdi
 	mov ecx, 200
 	rep movsb
+	lea rdi, [rip + clocks_data]
+	mov rsi, rdi
+	mov ecx, 100
+	xor edx, edx
+	div r11
+	repe cmpsb
 	lock add dword ptr [rip + clocks_data], 1
 	jmp 2f
 	.balign 4096, 0x90
@@ -259,9 +265,6 @@ clocks:	wr 0x186, 0x53003c
 	jnz 1b
 	call read_all
 	ret
-
-	.balign 16
-clocks_data: .fill 208, 1, 1
 
 	/* Byte 1 bytes by a string instruction. */
 loads:	wr 0x38d, 0x333
@@ -389,3 +392,5 @@ rewritten:
 
 	.data
 buffer:	.fill 16, 1, 0
+	.balign 16
+clocks_data: .fill 208, 1, 1
