@@ -53,6 +53,7 @@ correct("renamed", [], 0, 0, "fxch r", "fxch rr")
 correct("no micro-operation", [], 0, 0, "nop ", "nop m", "nop r", "nop mr", "nop rr")
 correct("LLVM knows only the 64-bit form", ["0156"], 1, 0, "movsxd rr")
 correct("as above", [], 0, 0, "movsxd rm")
+correct("as JRCXZ", ["0156", "06"], 2, 0, "jecxz i")
 correct("uops.info", ["0"], 18, 4.5, "sqrtsd vv", "sqrtsd vm", "vsqrtsd vvv",
         "vsqrtsd vvm")
 correct("uops.info", ["0156", "0156"], 3, 0, "mfence ")
