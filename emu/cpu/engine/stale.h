@@ -7,20 +7,29 @@
 
 #include "emu/cpu/engine/block.h"
 
+static inline bool
+block_words_differ(const uint8_t *a, const uint8_t *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x != y;
+}
+
 /* memcmp() != 0, without a call: blocks are short, and compared at each entry. */
 static inline bool
 block_bytes_differ(const uint8_t *a, const uint8_t *b, uint32_t count)
 {
-	uint64_t x, y;
+	const uint32_t word = sizeof(uint64_t);
 
-	while (count >= sizeof(x)) {
-		memcpy(&x, a, sizeof(x));
-		memcpy(&y, b, sizeof(y));
-		if (x != y)
-			return true;
-		a += sizeof(x);
-		b += sizeof(y);
-		count -= (uint32_t)sizeof(x);
+	if (count >= word) {
+		/* The last word may overlap the one before. */
+		for (uint32_t i = 0; i < count - word; i += word) {
+			if (block_words_differ(a + i, b + i))
+				return true;
+		}
+		return block_words_differ(a + count - word, b + count - word);
 	}
 	while (count > 0 && *a == *b) {
 		a++;
