@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#define INSN_BITS  12
-#define RUN_BITS   11
+#define INSN_BITS  14
+#define RUN_BITS   13
 #define CHAIN_BITS 8
 #define CODE_BYTES 192 /* of a piece that is kept */
 

@@ -45,7 +45,8 @@ is_form(const char *form, const char *name)
 {
 	size_t length = strlen(name);
 
-	return strncmp(form, name, length) == 0 && form[length] == ' ';
+	return form[0] == name[0] && strncmp(form, name, length) == 0 &&
+	    form[length] == ' ';
 }
 
 /* String instructions with REP. */
