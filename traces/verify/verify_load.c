@@ -121,8 +121,8 @@ verify_load_events(struct verify_work *work)
 	else if (error == 0 && file_delivery_needed(work, events, count))
 		error = file_delivery_read(work, &events, &count);
 	if (error == 0)
-		error = account_replay(
-		    events, count, &work->account, work->err);
+		error = account_replay(events, count, work->result->files,
+		    &work->account, work->err);
 	if (error == 0)
 		error = verify_note_psbs(work, events, count);
 	if (error == 0)

@@ -61,7 +61,7 @@ bundle_events(struct reencode_bundle *from, struct tz_error *err)
 
 	return error != 0 ? error
 			  : account_replay(from->events, from->event_count,
-				&from->account, err);
+				false, &from->account, err);
 }
 
 static int

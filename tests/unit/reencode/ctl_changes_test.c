@@ -159,7 +159,8 @@ settings_come_from_events(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    account_replay(events, TZ_ARRAY_LEN(events), &account, &err), 0);
+	    account_replay(events, TZ_ARRAY_LEN(events), false, &account, &err),
+	    0);
 	assert_int_equal(settings_read(events, TZ_ARRAY_LEN(events), &account,
 			     0, &settings, &count, &err),
 	    0);

@@ -12,6 +12,7 @@
 #define THREAD(id) (EVENT_STREAM_THREAD | (id))
 
 struct log {
+	bool files;
 	struct event events[64];
 	size_t count;
 	struct account account;
@@ -36,7 +37,8 @@ replay(struct log *log)
 {
 	struct tz_error err;
 
-	if (account_replay(log->events, log->count, &log->account, &err) != 0)
+	if (account_replay(
+		log->events, log->count, log->files, &log->account, &err) != 0)
 		fail_msg("%s", err.text);
 	for (size_t i = 0; i < log->account.stream_count; i++) {
 		const uint64_t *rows = log->account.streams[i].rows;
@@ -353,6 +355,43 @@ streams_are_cpus_then_threads_by_number(void **state)
 	account_free(&log.account);
 }
 
+/* Frames of a file's stream, before and after its session, in buffers without a file. */
+static void
+output_that_does_not_go_on_to_a_file_is_not_of_its_stream(void **state)
+{
+	const uint64_t key = EVENT_STREAM_THREAD | 7;
+
+	(void)state;
+	for (int files = 0; files < 2; files++) {
+		struct log log = { .files = files != 0 };
+		uint64_t at = 0;
+
+		/* Another one's, in the same frame; then three intervals of one buffer. */
+		const struct {
+			uint64_t pa, bytes;
+		} output[] = { { PA, 100 }, { PA + 200, 300 },
+			{ PA + 500, 400 }, { PA + 900, 50 }, { PA + 300, 20 } };
+
+		for (size_t i = 0; i < TZ_ARRAY_LEN(output); i++) {
+			add(&log, EVENT_TRACE_ON, 0, 0, 0, at);
+			add(&log, EVENT_OUTPUT, 0, output[i].pa,
+			    output[i].bytes, at);
+			at += output[i].bytes;
+			add(&log, EVENT_TRACE_OFF, 0, 0, 0, at);
+			/* The file holds the one in the middle. */
+			if (i == 2)
+				add(&log, EVENT_DRAIN, 0, key, PA + 500, 400);
+		}
+		replay(&log);
+		assert_int_equal(log.account.stream_count, 1);
+		check_row(&log, 0, ACCOUNT_REPORTED, 400);
+		check_row(&log, 0, ACCOUNT_WRITTEN, files ? 750 : 870);
+		assert_int_equal(log.account.nobodys, files ? 120 : 0);
+		check_row(&log, 0, ACCOUNT_TAIL, files ? 50 : 20);
+		account_free(&log.account);
+	}
+}
+
 static void
 a_name_for_more_than_a_page_is_refused(void **state)
 {
@@ -362,7 +401,7 @@ a_name_for_more_than_a_page_is_refused(void **state)
 	(void)state;
 	add(&log, EVENT_BUFFER, 0, 0, PA + 1, 4096);
 	assert_int_equal(
-	    account_replay(log.events, log.count, &log.account, &err),
+	    account_replay(log.events, log.count, false, &log.account, &err),
 	    -TZ_EFORMAT);
 	assert_non_null(strstr(err.text, "events.zst: record 0"));
 }
@@ -376,7 +415,7 @@ output_without_an_enable_is_refused(void **state)
 	(void)state;
 	add(&log, EVENT_OUTPUT, 0, PA, 100, 0);
 	assert_int_equal(
-	    account_replay(log.events, log.count, &log.account, &err),
+	    account_replay(log.events, log.count, false, &log.account, &err),
 	    -TZ_EFORMAT);
 	assert_non_null(strstr(err.text, "events.zst: record 0"));
 }
@@ -398,8 +437,8 @@ bytes_beyond_ram_are_refused(void **state)
 			add(&log, EVENT_OUTPUT, 0, place[0], place[1], 0);
 		else
 			add(&log, EVENT_DRAIN, 0, 0, place[0], place[1]);
-		assert_int_equal(
-		    account_replay(log.events, log.count, &log.account, &err),
+		assert_int_equal(account_replay(log.events, log.count, false,
+				     &log.account, &err),
 		    -TZ_EFORMAT);
 		assert_non_null(strstr(err.text, "events.zst: record 1"));
 	}
@@ -430,6 +469,8 @@ main(void)
 		cmocka_unit_test(
 		    a_tail_goes_on_in_the_next_page_of_the_buffer_only),
 		cmocka_unit_test(streams_are_cpus_then_threads_by_number),
+		cmocka_unit_test(
+		    output_that_does_not_go_on_to_a_file_is_not_of_its_stream),
 		cmocka_unit_test(a_name_for_more_than_a_page_is_refused),
 		cmocka_unit_test(output_without_an_enable_is_refused),
 		cmocka_unit_test(bytes_beyond_ram_are_refused),

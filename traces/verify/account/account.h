@@ -7,7 +7,11 @@
  * what went to one trace buffer.  An interval belongs to the stream that first read from
  * it.  If none did, it belongs to the stream in whose buffer the frame of its first byte
  * was when it began (the newest name that user space gave), or else was named first
- * afterwards.  The bytes of a stream's intervals, one interval after the other in global
+ * afterwards.  Where streams are files, nobody says when a buffer is freed, and its frames
+ * may be in another one that has no file: there such an interval is the stream's only if
+ * output goes on, in the buffer, from or to one that the file has, also by way of others.
+ *
+ * The bytes of a stream's intervals, one interval after the other in global
  * order, are its logical bytes: a driver that loses nothing delivers them from 0 on
  * without a hole.
  *
@@ -88,8 +92,11 @@ struct account {
 	struct account_place nobodys_place;
 };
 
-/* Replays COUNT events.  -TZ_EFORMAT: events contradict each other; -TZ_EIO. */
-int account_replay(const struct event *events, size_t count,
+/*
+ * Replays COUNT events.  FILES: each stream was read once, at its end.
+ * -TZ_EFORMAT: events contradict each other; -TZ_EIO.
+ */
+int account_replay(const struct event *events, size_t count, bool files,
     struct account *account, struct tz_error *err);
 void account_free(struct account *account);
 

@@ -1,6 +1,25 @@
 #include "traces/decode/vector.h"
 #include "traces/verify/account/account_internal.h"
 
+/* The stream of interval INDEX, from which nothing was read; ACCOUNT_NONE: none. */
+static size_t
+account_stream_by_frame(struct account_work *work, size_t index)
+{
+	const struct account *account = work->account;
+	const struct account_sums *sums = &work->sums[index];
+	struct account_stream *stream = NULL;
+	uint64_t owner = sums->owner;
+
+	if (owner == FRAMES_NOBODY)
+		owner = frames_first_owner(work->frames, sums->pa);
+	if (owner != FRAMES_NOBODY)
+		stream = account_stream(work, owner);
+	else if (!work->any_thread)
+		stream = account_stream(work, account->intervals[index].cpu);
+	return stream == NULL ? ACCOUNT_NONE
+			      : (size_t)(stream - account->streams);
+}
+
 /* Assigns the intervals from which nothing was read to their streams. */
 static void
 account_own_intervals(struct account_work *work)
@@ -9,20 +28,55 @@ account_own_intervals(struct account_work *work)
 
 	for (size_t i = 0; i < account->interval_count; i++) {
 		struct account_interval *interval = &account->intervals[i];
-		const struct account_sums *sums = &work->sums[i];
-		struct account_stream *stream = NULL;
-		uint64_t owner = sums->owner;
 
-		if (interval->stream != ACCOUNT_NONE || sums->written == 0)
+		work->sums[i].read = interval->stream != ACCOUNT_NONE;
+		if (!work->sums[i].read && work->sums[i].written != 0)
+			interval->stream = account_stream_by_frame(work, i);
+	}
+}
+
+/* One way through the intervals: marks those that output of a stream's file goes on to. */
+static bool
+account_spread(struct account_work *work, bool backward)
+{
+	const struct account *account = work->account;
+	const struct account_sums **last = calloc(
+	    account->stream_count + 1, sizeof(*last));
+
+	if (last == NULL)
+		return false;
+	for (size_t i = 0; i < account->interval_count; i++) {
+		size_t at = backward ? account->interval_count - 1 - i : i;
+		size_t stream = account->intervals[at].stream;
+		struct account_sums *sums = &work->sums[at];
+
+		if (stream == ACCOUNT_NONE || sums->written == 0)
 			continue;
-		if (owner == FRAMES_NOBODY)
-			owner = frames_first_owner(work->frames, sums->pa);
-		if (owner != FRAMES_NOBODY)
-			stream = account_stream(work, owner);
-		else if (!work->any_thread)
-			stream = account_stream(work, interval->cpu);
-		if (stream != NULL)
-			interval->stream = (size_t)(stream - account->streams);
+		if (last[stream] != NULL && last[stream]->read &&
+		    (backward ? frames_goes_on(work->frames, sums->end_pa,
+				    last[stream]->pa)
+			      : frames_goes_on(work->frames,
+				    last[stream]->end_pa, sums->pa)))
+			sums->read = true;
+		last[stream] = sums;
+	}
+	free(last);
+	return true;
+}
+
+/* Takes the intervals from the streams of files that have nothing to do with them. */
+static void
+account_disown_intervals(struct account_work *work)
+{
+	struct account *account = work->account;
+
+	if (!account_spread(work, false) || !account_spread(work, true)) {
+		account_no_memory(work);
+		return;
+	}
+	for (size_t i = 0; i < account->interval_count; i++) {
+		if (!work->sums[i].read)
+			account->intervals[i].stream = ACCOUNT_NONE;
 	}
 }
 
@@ -261,6 +315,8 @@ void
 account_finish(struct account_work *work)
 {
 	account_own_intervals(work);
+	if (work->files)
+		account_disown_intervals(work);
 	account_sort_streams(work);
 	if (work->error != 0)
 		return;

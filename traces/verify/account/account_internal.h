@@ -24,6 +24,7 @@ struct account_sums {
 	uint64_t pa, end_pa;         /* of its first byte, after its last */
 	uint64_t owner; /* of the frame at .pa at the first write */
 	uint64_t taken; /* bytes read by another stream */
+	bool read; /* by its stream; with files: or it goes on from or to such */
 	/* Of the bytes written when its stream's driver last reported a loss of unknown
 	 * size: their end, and those overwritten until then or later. */
 	uint64_t end, told_end, told_overwritten;
@@ -44,6 +45,7 @@ struct account_work {
 	size_t span_count, span_room;
 	struct account_span *spans; /* unreported at the end */
 	bool any_thread;            /* a thread's stream exists */
+	bool files;                 /* account_replay() */
 };
 
 /* Sets the error "out of memory" unless an error is set already. */

@@ -267,10 +267,12 @@ account_replay_events(
 }
 
 int
-account_replay(const struct event *events, size_t count,
+account_replay(const struct event *events, size_t count, bool files,
     struct account *account, struct tz_error *err)
 {
-	struct account_work work = { .account = account, .err = err };
+	struct account_work work = {
+		.account = account, .err = err, .files = files
+	};
 
 	memset(account, 0, sizeof(*account));
 	for (size_t i = 0; i < count; i++)
