@@ -25,6 +25,7 @@ run_defaults(void)
 		.rounds = 1,
 		.insns_max = RUN_LIMIT_BY_WORK,
 		.cpu_count = 1,
+		.cost = true,
 		.trace_kernel = true,
 		.trace_user = true,
 		.invariants = true,

@@ -122,8 +122,9 @@ a_pinned_thread_decodes_to_the_truth(void **state)
 	options.rounds = 4;
 	whole_verify(&options, &result);
 	whole_assert_match(&result, 1, 100000);
+	/* The record of the last PMI may not have been taken yet. */
 	assert_true(
-	    result.streams[0].rows[ACCOUNT_TAIL] < PAGE_BYTES + SKID_BYTES);
+	    result.streams[0].rows[ACCOUNT_TAIL] < 2 * PAGE_BYTES + SKID_BYTES);
 	verify_result_free(&result);
 }
 
@@ -204,7 +205,7 @@ switching_threads_shows_exactly_the_overwritten_bytes(void **state)
 	options.cpu_count = 2;
 	options.workload = "pair";
 	options.trace_kernel = false;
-	options.settings = "pin=1 slice=20000 drain=0 ithread_cpu=0";
+	options.settings = "pin=1 slice=5000 drain=0 ithread_cpu=0";
 	whole_run(&options, &outcome);
 	assert_int_equal(run_verdict(&outcome), RUN_PASSED);
 	assert_int_equal(bundle_open(options.output, &bundle, NULL), 0);

@@ -449,7 +449,7 @@ threads_of_one_process_have_buffers_of_their_own(void **state)
 	options.mode = RUN_MODE_THREAD;
 	options.cpu_count = 2;
 	options.workload = "pair";
-	options.settings = "traces=2 slice=20000";
+	options.settings = "traces=2 slice=5000";
 	whole_verify(&options, &result);
 	assert_true(result.match);
 	assert_int_equal(result.stream_count, 2);

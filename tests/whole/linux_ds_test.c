@@ -90,6 +90,7 @@ every_cpu_is_recorded(void **state)
 	(void)state;
 	options.mode = RUN_MODE_ANY;
 	options.cpu_count = 2;
+	options.rounds = 2;
 	options.settings = "poll=20000";
 	whole_verify(&options, &result);
 	if (!result.match)

@@ -49,6 +49,7 @@ guest_options_defaults(void)
 	return (struct guest_options){ .guest = { .cpu_count = 1,
 					   .memory_bytes = LINUX_GUEST_MEMORY,
 					   .profile = PROFILE,
+					   .cost = true,
 					   .insns_max = LIMIT_DEFAULT } };
 }
 

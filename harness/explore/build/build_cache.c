@@ -39,6 +39,7 @@ build_cache_open(const struct build_cache_config *config,
 	build_cache->options.cc_seconds = config->cc_seconds;
 	build_cache->options.profile = config->profile;
 	build_cache->options.errata = config->errata;
+	build_cache->options.cost = false; /* .profile says it */
 	build_cache->options.objects = config->objects != NULL;
 	error = plan_make(&build_cache->plan, &build_cache->options, err);
 	if (error == 0)

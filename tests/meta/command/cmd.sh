@@ -206,14 +206,14 @@ expect 0 "1 passed" 0 run --no-truth -o bundle2
 expect 2 "it holds no execution log" 1 verify bundle2
 
 # CPUs that differ, and what shows on one of them.
-expect 0 "alderlake-p,alderlake-e+apl11  cpu mode  2 CPUs" 0 run --cpus 2 \
+expect 0 "alderlake-p,alderlake-e+apl11+cost  cpu mode  2 CPUs" 0 run --cpus 2 \
     --profile alderlake-p,alderlake-e --errata apl11 -o mixed
 expect 0 "MATCH" 0 verify mixed
 expect 0 "cpu1.pt: " 0 reencode mixed
 grep -q "profile alderlake-e" stdout || { echo "not as CPU 1 is"; bad=1; }
 expect 0 "psb" 0 decode mixed
 expect 0 "perf.data: " 0 export mixed --perf-data
-expect 0 '"profile": "skylake,cometlake"' 0 run --cpus 2 --json \
+expect 0 '"profile": "skylake,cometlake"' 0 run --cost 1 --cpus 2 --json \
     --profile skylake,cometlake -o mixed
 expect 2 "CPU 0 is a skylake, CPU 1 a cometlake: a perf.data has" 1 \
     export mixed --perf-data -o other

@@ -77,17 +77,17 @@ broken all "a size" $(($(place all AUX) + 16)) 232 'executed was\|are missing'
 
 # Cycles of the cost model; reference cycles are not counted again: the CPU says when they overflow.
 perf='-B -N -c 5001 -e cycles:upp -e ref-cycles'
-expect 0 "cycles" 0 record --workload ./prog -o cycles --cost model --perf "$perf"
+expect 0 "cycles" 0 record --workload ./prog -o cycles --perf "$perf"
 judged cycles '^cycles:upp  period 5001  MATCH  (\([1-9][0-9]*\) of \1 samples' \
     '^  overflows \([1-9][0-9]*\) = \1 read' \
     '^  overflows \([1-9][0-9]*\) (reported by the CPUs: reference cycles) = \1 read' \
     ' [1-9][0-9]* PEBS records'
 broken cycles "a sample of them" $(($(place cycles SAMPLE) + 8)) 1 'executed was\|no sample\|no overflow'
 
-expect 0 "stat" 0 record --workload ./prog -o counts --stat instructions:u,branches:k,cycles
+expect 0 "stat" 0 record --workload ./prog -o counts --cost 1 --stat instructions:u,branches:k,cycles
 right='counted  MATCH  ([1-9][0-9]* events; 1 of 1 values as executed)'
 judged counts "^instructions:u  $right" "^branches:k  $right" "^cycles  $right"
-expect 0 "cycles:k" 0 record --workload ./prog -o clocks --cost model --stat cycles:u,cycles:k
+expect 0 "cycles:k" 0 record --workload ./prog -o clocks --stat cycles:u,cycles:k
 judged clocks "^cycles:u  $right" "^cycles:k  $right"
 broken counts "a count" $(($(place counts STAT) + 24)) 1 'perf stat has'
 exit $bad

@@ -61,7 +61,7 @@ unseen=$(number '  \([0-9]*\) instructions are behind gaps.*' theirs)
 cp -r bundle overflows
 cp list complete
 check 2 --pt-buffer 256,1/64,100 --no-kernel --workload fault,sort,branch
-check 10 --pt-buffer 256,1/16,100,500 --set ctl=0x280c
+check 8 --pt-buffer 256,1/16,100,500 --set ctl=0x280c
 check 10 --pt-buffer 256,1/8,0,0 --cpus 2 --set ctl=0xe60e
 # A buffer that went round; one that did and lost to overflows, too; one that is full.
 check 1 --buffer 16384 --rounds 3

@@ -55,12 +55,12 @@ kernel="--set range0a=0xffffffff80260000 --set range0b=0xffffffff8027ffff"
 equal 1 "bytes late" --pt-buffer 256,1/4,4
 equal 1 "no TIP waits" --profile goldmont-plus --pt-buffer 300,1/16,0,200 \
     --set ctl=0x500200c
-equal 1 " 10 overflows" --profile alderlake-n --pt-buffer 1024,2/8,100,200 \
+equal 1 " 10 overflows" --cost 1 --profile alderlake-n --pt-buffer 1024,2/8,100,200 \
     --core-ratio 20 --set ctl=0x230240e
 equal 1 overflows --profile tremont --pt-buffer 256,1/8,4,200 --core-ratio 20 \
     --workload fault --set ctl=0x1ae1c
 # An MTC is lost, of whose CYC there was room, while nothing is traced.
-equal 1 " 6 overflows" --profile denverton --pt-buffer 300,1/64,0,200 \
+equal 1 " 6 overflows" --cost 1 --profile denverton --pt-buffer 300,1/64,0,200 \
     --set ctl=0x1082e0a
 # CR3 changes where nothing is traced, just before it is.
 equal 1 EQUAL --profile alderlake-n --workload sort $kernel \
