@@ -390,12 +390,15 @@ bundle_read_events(const struct bundle *bundle, struct event **events,
 }
 
 int
-bundle_load_exec_log(const struct bundle *bundle, unsigned cpu,
-    char name[BUNDLE_NAME_BYTES], uint8_t **packed, size_t *count,
-    struct tz_error *err)
+bundle_open_exec_log(const struct bundle *bundle, unsigned cpu,
+    char name[BUNDLE_NAME_BYTES], FILE **file, struct tz_error *err)
 {
+	char path[4096];
+	int error;
+
 	snprintf(name, BUNDLE_NAME_BYTES, "truth-cpu%u.zst", cpu);
-	return bundle_load(bundle->path, name, packed, count, err);
+	error = bundle_path(bundle->path, name, path, err);
+	return error != 0 ? error : input_open(path, INPUT_PART, file, err);
 }
 
 int

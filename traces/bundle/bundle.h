@@ -106,11 +106,10 @@ int bundle_read_events(const struct bundle *bundle, struct event **events,
 
 /*
  * The packed execution log of one CPU, for exec_log_read_packed(), and the name of its
- * file; the caller frees it.  *COUNT is 0 if the run wrote none.
+ * file; the caller closes it.  It is empty if the run wrote none.
  */
-int bundle_load_exec_log(const struct bundle *bundle, unsigned cpu,
-    char name[BUNDLE_NAME_BYTES], uint8_t **packed, size_t *count,
-    struct tz_error *err);
+int bundle_open_exec_log(const struct bundle *bundle, unsigned cpu,
+    char name[BUNDLE_NAME_BYTES], FILE **file, struct tz_error *err);
 
 /*
  * The bytes that user space read of a driver's LOG (0..BUNDLE_LOGS_MAX - 1), which has

@@ -665,27 +665,26 @@ exec_log_read(const char *name, const uint32_t *words, size_t count,
 }
 
 int
-exec_log_read_packed(const char *name, const uint8_t *bytes, size_t count,
-    struct code *code, struct exec_log_file **log, struct tz_error *err)
+exec_log_read_packed(const char *name, FILE *file, struct code *code,
+    struct exec_log_file **log, struct tz_error *err)
 {
-	struct zfile_frames frames = {
-		.name = name, .bytes = bytes, .count = count
-	};
+	struct zfile_frames *frames = zfile_frames_create(name, file);
 	struct exec_log_reader reader = {
 		.name = name,
 		.err = err,
 		.code = code,
-		.frames = &frames,
+		.frames = frames,
 		.window = malloc(
 		    ZFILE_FRAME_BYTES + READ_RECORD_WORDS * sizeof(uint32_t)),
 	};
 	int error;
 
 	*log = NULL;
-	if (reader.window == NULL)
-		return read_no_memory(&reader);
 	reader.words = reader.window;
-	error = read_words(&reader, log);
+	error = reader.window == NULL || frames == NULL
+	    ? read_no_memory(&reader)
+	    : read_words(&reader, log);
 	free(reader.window);
+	zfile_frames_destroy(frames);
 	return error;
 }

@@ -96,9 +96,9 @@ bool exec_log_file_is_soft(const struct exec_log_file *log, uint64_t insns);
 int exec_log_read(const char *name, const uint32_t *words, size_t count,
     struct code *code, struct exec_log_file **log, struct tz_error *err);
 
-/* The same of the packed file that NAME names, piece by piece. */
-int exec_log_read_packed(const char *name, const uint8_t *bytes, size_t count,
-    struct code *code, struct exec_log_file **log, struct tz_error *err);
+/* The same of the packed FILE that NAME names, piece by piece. */
+int exec_log_read_packed(const char *name, FILE *file, struct code *code,
+    struct exec_log_file **log, struct tz_error *err);
 void exec_log_file_free(struct exec_log_file *log);
 
 /* Address of the INDEX-th instruction of BLOCK. */

@@ -1,7 +1,7 @@
 #include "traces/bundle/zfile.h"
 
 #include <errno.h>
-#include <stdio.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
@@ -111,20 +111,19 @@ zfile_finish(struct zfile_writer *writer, struct tz_error *err)
 }
 
 /*
- * The frame that begins at byte AT: *FRAME bytes, whose content has *SIZE bytes.  Each
- * frame must state the size of its content.
+ * The frame at BYTES, byte AT of the file: *FRAME bytes, whose content has *SIZE bytes.
+ * Each frame must state the size of its content.
  */
 static int
 zfile_find_frame(const char *name, const uint8_t *bytes, size_t count,
-    size_t at, size_t *frame, size_t *size, struct tz_error *err)
+    uint64_t at, size_t *frame, size_t *size, struct tz_error *err)
 {
-	unsigned long long stated = ZSTD_getFrameContentSize(
-	    &bytes[at], count - at);
+	unsigned long long stated = ZSTD_getFrameContentSize(bytes, count);
 
-	*frame = ZSTD_findFrameCompressedSize(&bytes[at], count - at);
+	*frame = ZSTD_findFrameCompressedSize(bytes, count);
 	if (ZSTD_isError(*frame) || stated > ZFILE_FRAME_BYTES)
 		return tz_error(err, TZ_EFORMAT,
-		    "%s: no whole zstd frame at byte %zu", name, at);
+		    "%s: no whole zstd frame at byte %" PRIu64, name, at);
 	*size = (size_t)stated;
 	return 0;
 }
@@ -151,9 +150,9 @@ zfile_measure(const char *name, const uint8_t *bytes, size_t count,
 	size_t at = 0, total = 0;
 
 	while (at < count) {
-		size_t frame, size;
+		size_t frame, size = 0;
 		int error = zfile_find_frame(
-		    name, bytes, count, at, &frame, &size, err);
+		    name, &bytes[at], count - at, at, &frame, &size, err);
 
 		if (error != 0)
 			return error;
@@ -193,6 +192,61 @@ zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
 	return 0;
 }
 
+/* Parts of the file that are read at once; each holds a whole frame. */
+#define ZFILE_PART_BYTES ZSTD_COMPRESSBOUND(ZFILE_FRAME_BYTES)
+
+struct zfile_frames {
+	const char *name;
+	FILE *file;
+	uint64_t content; /* bytes unpacked so far */
+	uint64_t base;    /* where .packed[0] is in the file */
+	size_t begin,
+	    count;  /* what is not unpacked yet is from .begin to .count */
+	bool ended; /* of the file */
+	uint8_t packed[2 * ZFILE_PART_BYTES];
+};
+
+struct zfile_frames *
+zfile_frames_create(const char *name, FILE *file)
+{
+	struct zfile_frames *frames = malloc(sizeof(*frames));
+
+	if (frames == NULL)
+		return NULL;
+	frames->name = name;
+	frames->file = file;
+	frames->content = frames->base = 0;
+	frames->begin = frames->count = 0;
+	frames->ended = false;
+	return frames;
+}
+
+void
+zfile_frames_destroy(struct zfile_frames *frames)
+{
+	free(frames);
+}
+
+/* Makes .packed hold the next frame whole, or all that is left of the file. */
+static int
+zfile_fill(struct zfile_frames *frames, struct tz_error *err)
+{
+	size_t left = frames->count - frames->begin;
+	size_t room = sizeof(frames->packed) - left;
+
+	if (frames->ended || left >= ZFILE_PART_BYTES)
+		return 0;
+	memmove(frames->packed, &frames->packed[frames->begin], left);
+	frames->base += frames->begin;
+	frames->begin = 0;
+	frames->count = left +
+	    fread(&frames->packed[left], 1, room, frames->file);
+	frames->ended = frames->count < sizeof(frames->packed);
+	return ferror(frames->file) == 0
+	    ? 0
+	    : tz_error(err, TZ_EIO, "%s: %s", frames->name, strerror(errno));
+}
+
 int
 zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
     struct tz_error *err)
@@ -201,16 +255,21 @@ zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
 
 	*count = 0;
 	/* A frame may be empty. */
-	while (error == 0 && *count == 0 && frames->at < frames->count) {
-		size_t frame;
+	while (error == 0 && *count == 0) {
+		const uint8_t *next;
+		size_t frame, left;
 
-		error = zfile_find_frame(frames->name, frames->bytes,
-		    frames->count, frames->at, &frame, count, err);
+		error = zfile_fill(frames, err);
+		next = &frames->packed[frames->begin];
+		left = frames->count - frames->begin;
+		if (error != 0 || left == 0)
+			return error;
+		error = zfile_find_frame(frames->name, next, left,
+		    frames->base + frames->begin, &frame, count, err);
 		if (error == 0)
-			error = zfile_expand(frames->name,
-			    &frames->bytes[frames->at], frame, out, *count,
-			    err);
-		frames->at += frame;
+			error = zfile_expand(
+			    frames->name, next, frame, out, *count, err);
+		frames->begin += frame;
 	}
 	if (error != 0)
 		return error;

@@ -6,6 +6,8 @@
 #ifndef TOPAZ_TRACES_BUNDLE_ZFILE_H
 #define TOPAZ_TRACES_BUNDLE_ZFILE_H
 
+#include <stdio.h>
+
 #include "emu/base/base.h"
 
 #define ZFILE_FRAME_BYTES (UINT64_C(1) << 20)
@@ -35,21 +37,21 @@ int zfile_decompress(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
 /*
- * The same piece by piece: content that is larger than memory.  Set .name, .bytes and
- * .count of the whole file; the rest is 0.
+ * The same piece by piece: files and content that are larger than memory, at most
+ * ZFILE_FRAMES_BYTES of content.
  */
-struct zfile_frames {
-	const char *name; /* for messages */
-	const uint8_t *bytes;
-	size_t count, at;
-	uint64_t content; /* bytes unpacked so far, at most ZFILE_FRAMES_BYTES */
-};
+struct zfile_frames;
 
 #define ZFILE_FRAMES_BYTES (UINT64_C(64) << 30)
 
+/* FILE stays the caller's; NAME is for messages.  NULL: out of memory. */
+struct zfile_frames *zfile_frames_create(const char *name, FILE *file);
+void zfile_frames_destroy(struct zfile_frames *frames);
+
 /*
  * Decompresses the next frame to OUT, which has room for ZFILE_FRAME_BYTES.  *COUNT is the
- * number of its bytes, 0 after the last frame.  Errors: those of zfile_decompress().
+ * number of its bytes, 0 after the last frame.  Errors: those of zfile_decompress(), and
+ * -TZ_EIO if the file cannot be read.
  */
 int zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
     struct tz_error *err);

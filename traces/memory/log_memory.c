@@ -47,16 +47,14 @@ read_logs(struct log_memory *memory, const struct bundle *bundle,
 	for (unsigned cpu = 0; error == 0 && cpu < bundle->info.cpu_count;
 	     cpu++) {
 		char name[BUNDLE_NAME_BYTES];
-		uint8_t *packed;
-		size_t count;
+		FILE *file;
 
-		error = bundle_load_exec_log(
-		    bundle, cpu, name, &packed, &count, err);
+		error = bundle_open_exec_log(bundle, cpu, name, &file, err);
 		if (error != 0)
 			break;
 		error = exec_log_read_packed(
-		    name, packed, count, code, &memory->logs[cpu], err);
-		free(packed);
+		    name, file, code, &memory->logs[cpu], err);
+		fclose(file);
 		if (error != 0)
 			break;
 		memory->log_count = cpu + 1;

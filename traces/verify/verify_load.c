@@ -21,16 +21,15 @@ static int
 verify_load_exec_log(struct verify_work *work, unsigned cpu, struct code *code)
 {
 	char name[BUNDLE_NAME_BYTES];
-	uint8_t *packed;
-	size_t count;
-	int error = bundle_load_exec_log(
-	    work->bundle, cpu, name, &packed, &count, work->err);
+	FILE *file;
+	int error = bundle_open_exec_log(
+	    work->bundle, cpu, name, &file, work->err);
 
 	if (error != 0)
 		return error;
 	error = exec_log_read_packed(
-	    name, packed, count, code, &work->logs[cpu], work->err);
-	free(packed);
+	    name, file, code, &work->logs[cpu], work->err);
+	fclose(file);
 	if (error != 0)
 		return error;
 	return flow_cpu_create(work->logs[cpu], &work->cpus[cpu], work->err);

@@ -152,20 +152,21 @@ print_result(const struct verify_input *input,
 static int
 check_exec_log(const struct bundle *bundle, struct tz_error *err)
 {
-	size_t count = 0;
+	bool any = false;
 	int error = 0;
 
-	for (unsigned i = 0;
-	     error == 0 && count == 0 && i < bundle->info.cpu_count; i++) {
+	for (unsigned i = 0; error == 0 && !any && i < bundle->info.cpu_count;
+	     i++) {
 		char name[BUNDLE_NAME_BYTES];
-		uint8_t *packed;
+		FILE *file;
 
-		error = bundle_load_exec_log(
-		    bundle, i, name, &packed, &count, err);
-		if (error == 0)
-			free(packed);
+		error = bundle_open_exec_log(bundle, i, name, &file, err);
+		if (error != 0)
+			break;
+		any = getc(file) != EOF;
+		fclose(file);
 	}
-	if (error == 0 && count == 0)
+	if (error == 0 && !any)
 		error = tz_error(err, TZ_EUSAGE,
 		    "%s: it holds no execution log (topaz run --no-exec-log)",
 		    bundle->path);

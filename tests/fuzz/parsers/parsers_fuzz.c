@@ -125,13 +125,13 @@ make_code(void)
 }
 
 static void
-read_packed_exec_log(const uint8_t *packed, size_t count)
+read_packed_exec_log(FILE *file)
 {
 	struct code *code = make_code();
 	struct exec_log_file *log;
 	struct tz_error err = { "" };
 	int error = exec_log_read_packed(
-	    "truth-cpu0.zst", packed, count, code, &log, &err);
+	    "truth-cpu0.zst", file, code, &log, &err);
 
 	parsers_check(error, &err, "truth-cpu0.zst");
 	exec_log_file_free(log);
@@ -198,7 +198,8 @@ read_parts(const uint8_t *data, size_t bytes)
 	struct event *events;
 	struct trace_off trace_off = { 0 };
 	char name[BUNDLE_NAME_BYTES];
-	uint8_t *packed, copy[64];
+	uint8_t copy[64];
+	FILE *file;
 	size_t count;
 	int error;
 
@@ -211,10 +212,10 @@ read_parts(const uint8_t *data, size_t bytes)
 	if (error == 0)
 		free(events);
 	pack("truth-cpu0.zst", data, bytes);
-	error = bundle_load_exec_log(bundle, 0, name, &packed, &count, &err);
+	error = bundle_open_exec_log(bundle, 0, name, &file, &err);
 	TZ_ASSERT(error == 0);
-	read_packed_exec_log(packed, count);
-	free(packed);
+	read_packed_exec_log(file);
+	fclose(file);
 	pack("cpu0.trace-off", data, bytes);
 	error = bundle_read_trace_off(bundle, 0, &trace_off, &err);
 	parsers_check(error, &err, "cpu0.trace-off");

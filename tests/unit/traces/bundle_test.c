@@ -45,7 +45,8 @@ what_was_written_comes_back(void **state)
 	struct trace_off trace_off;
 	struct tz_error err;
 	char name[BUNDLE_NAME_BYTES];
-	uint8_t *packed;
+	struct zfile_frames *frames;
+	FILE *file;
 	uint32_t word;
 	uint8_t *bytes, copy[64];
 	size_t count;
@@ -71,15 +72,18 @@ what_was_written_comes_back(void **state)
 	assert_int_equal(bundle_read_events(bundle, &events, &count, &err), 0);
 	assert_int_equal(events[0].kind, EVENT_TRACE_ON);
 	free(events);
-	assert_int_equal(
-	    bundle_load_exec_log(bundle, 0, name, &packed, &count, &err), 0);
+	assert_int_equal(bundle_open_exec_log(bundle, 0, name, &file, &err), 0);
 	assert_string_equal(name, "truth-cpu0.zst");
-	assert_int_equal(
-	    zfile_decompress(name, packed, count, &bytes, &count, &err), 0);
+	frames = zfile_frames_create(name, file);
+	bytes = malloc(ZFILE_FRAME_BYTES);
+	assert_true(frames != NULL && bytes != NULL);
+	assert_int_equal(zfile_next(frames, bytes, &count, &err), 0);
+	assert_in_range(count, sizeof(word), ZFILE_FRAME_BYTES);
 	memcpy(&word, bytes, sizeof(word));
 	assert_int_equal(word, EXEC_LOG_CONTEXT << 2 | EXEC_LOG_EXTRA);
 	free(bytes);
-	free(packed);
+	zfile_frames_destroy(frames);
+	fclose(file);
 	/* By its name, then by the name that older bundles have. */
 	for (unsigned i = 0; i < 2; i++) {
 		assert_int_equal(

@@ -273,17 +273,15 @@ many_words_pass_through_the_buffer_in_order(void **state)
 	finish(&session);
 }
 
-/* The words in a packed file, in memory that the caller frees. */
-static uint8_t *
-packed_of(const struct session *session, size_t words, size_t *count)
+/* The words in a packed file, which the caller closes. */
+static FILE *
+packed_of(const struct session *session, size_t words)
 {
 	char path[] = "/tmp/topaz-truth-XXXXXX";
 	int fd = mkstemp(path);
 	struct zfile_writer *writer;
 	struct tz_error err;
-	uint8_t *packed;
 	FILE *file;
-	long size;
 
 	assert_true(fd >= 0);
 	close(fd);
@@ -295,16 +293,8 @@ packed_of(const struct session *session, size_t words, size_t *count)
 	assert_int_equal(zfile_finish(writer, &err), 0);
 	file = fopen(path, "rbe");
 	assert_non_null(file);
-	assert_int_equal(fseek(file, 0, SEEK_END), 0);
-	size = ftell(file);
-	rewind(file);
-	packed = malloc((size_t)size);
-	assert_non_null(packed);
-	*count = fread(packed, 1, (size_t)size, file);
-	assert_int_equal(*count, size);
-	fclose(file);
 	unlink(path);
-	return packed;
+	return file;
 }
 
 /* Piece by piece or at once: the same list, or the same error. */
@@ -313,13 +303,12 @@ check_packed(struct session *session, size_t words)
 {
 	struct exec_log_file *whole, *pieces;
 	struct tz_error whole_err = { "" }, pieces_err = { "" };
-	size_t count;
-	uint8_t *packed = packed_of(session, words, &count);
+	FILE *packed = packed_of(session, words);
 	int error = exec_log_read("truth", session->words.words, words,
 	    session->code, &whole, &whole_err);
 
-	assert_int_equal(exec_log_read_packed("truth", packed, count,
-			     session->code, &pieces, &pieces_err),
+	assert_int_equal(exec_log_read_packed("truth", packed, session->code,
+			     &pieces, &pieces_err),
 	    error);
 	assert_string_equal(whole_err.text, pieces_err.text);
 	if (error == 0) {
@@ -332,7 +321,7 @@ check_packed(struct session *session, size_t words)
 	}
 	exec_log_file_free(whole);
 	exec_log_file_free(pieces);
-	free(packed);
+	fclose(packed);
 }
 
 /* Records of all sizes lie across the ends of frames. */
