@@ -83,10 +83,16 @@ static void
 read_step(
     struct exec_log_reader *reader, enum exec_log_file_step kind, size_t index)
 {
-	if (index >= UINT32_MAX >> EXEC_LOG_FILE_BITS ||
-	    !step_list_add(&reader->log->steps,
-		(uint32_t)index << EXEC_LOG_FILE_BITS | (uint32_t)kind))
+	struct tz_error why;
+
+	if (index >= UINT32_MAX >> EXEC_LOG_FILE_BITS)
 		read_no_memory(reader);
+	else if (reader->error == 0 &&
+	    step_list_add(&reader->log->steps,
+		(uint32_t)index << EXEC_LOG_FILE_BITS | (uint32_t)kind,
+		&why) != 0)
+		reader->error = tz_error(
+		    reader->err, TZ_EIO, "%s: %s", reader->name, why.text);
 }
 
 static uint64_t

@@ -1,15 +1,17 @@
 /*
  * The steps of an execution log: a list that is only appended to, read from anywhere,
  * mostly in order.  All but the last chunk are kept compressed, since a program repeats
- * itself: its memory does not grow with what ran, but with what is new in it.
+ * itself; in memory up to STEP_LIST_KEPT bytes of them, the others in a temporary file.
  */
 #ifndef TOPAZ_TRACES_BUNDLE_STEP_LIST_H
 #define TOPAZ_TRACES_BUNDLE_STEP_LIST_H
 
-#include "emu/base/base.h"
+#include "traces/bundle/zfile.h"
 
 #define STEP_LIST_CHUNK_BITS 16
 #define STEP_LIST_CHUNK      (UINT32_C(1) << STEP_LIST_CHUNK_BITS)
+
+#define STEP_LIST_KEPT       (UINT64_C(8) << 20)
 
 /* Chunks that are unpacked at once: one for each place that is read in turns. */
 #define STEP_LIST_SLOTS 4
@@ -18,8 +20,12 @@ struct step_list {
 	size_t count;
 	uint32_t *open; /* the steps of the last chunk, which may be full */
 	size_t packed_count, packed_room;
+	uint64_t kept;  /* bytes of packed chunks in memory */
+	uint64_t spilt; /* and in the file */
+	int file;       /* if .spilt is not 0 */
 	struct step_list_packed {
-		uint8_t *bytes;
+		uint8_t *bytes; /* NULL: it is in the file, at .at */
+		uint64_t at;
 		size_t count;
 	} * packed;
 	/* NULL: no chunk is packed. */
@@ -28,11 +34,13 @@ struct step_list {
 		size_t last; /* slot that was read last */
 		size_t chunk[STEP_LIST_SLOTS];
 		uint32_t steps[STEP_LIST_SLOTS][STEP_LIST_CHUNK];
+		uint8_t packed[ZFILE_PACKED_MAX(
+		    STEP_LIST_CHUNK * sizeof(uint32_t))];
 	} * slots;
 };
 
-/* Appends STEP to LIST, all zeroes at first.  False: out of memory. */
-bool step_list_add(struct step_list *list, uint32_t step);
+/* Appends STEP to LIST, all zeroes at first.  -TZ_EIO: no memory, or no room for a file. */
+int step_list_add(struct step_list *list, uint32_t step, struct tz_error *err);
 void step_list_free(struct step_list *list);
 
 /* Unpacks the chunk of INDEX. */

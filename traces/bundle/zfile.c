@@ -296,6 +296,7 @@ zfile_pack(
 		free(out);
 		return false;
 	}
+	TZ_ASSERT(*packed_bytes <= ZFILE_PACKED_MAX(count));
 	fitting = realloc(out, *packed_bytes);
 	*packed = fitting == NULL ? out : fitting;
 	return true;

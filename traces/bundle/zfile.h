@@ -60,6 +60,9 @@ int zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
 int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
 
+/* The most bytes that zfile_pack() makes of COUNT. */
+#define ZFILE_PACKED_MAX(count) ((count) + (count) / 128 + 512)
+
 /* Compresses BYTES into memory that the caller frees.  False: out of memory. */
 bool zfile_pack(
     const void *bytes, size_t count, uint8_t **packed, size_t *packed_bytes);

@@ -3,6 +3,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -182,6 +183,24 @@ scratch_folder(char path[TREE_PATH_BYTES], struct tz_error *err)
 		return 0;
 	return tz_error(
 	    err, TZ_EIO, "%s: %s", scratch.root.path, strerror(errno));
+}
+
+int
+scratch_file(int *fd, struct tz_error *err)
+{
+	char path[TREE_PATH_BYTES + 16];
+	int error = scratch.owner == 0 ? make_root(err) : 0;
+
+	if (error != 0)
+		return error;
+	snprintf(path, sizeof(path), "%s/XXXXXX", scratch.root.path);
+	*fd = mkostemp(path, O_CLOEXEC);
+	if (*fd >= 0 && unlink(path) == 0)
+		return 0;
+	error = tz_error(err, TZ_EIO, "%s: %s", path, strerror(errno));
+	if (*fd >= 0)
+		close(*fd);
+	return error;
 }
 
 void

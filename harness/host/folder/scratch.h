@@ -21,6 +21,9 @@ int scratch_folder(char path[TREE_PATH_BYTES], struct tz_error *err);
 /* Removes a folder of scratch_folder(). */
 void scratch_drop(const char *path);
 
+/* A new file without a name, to be read and written.  -TZ_EIO. */
+int scratch_file(int *fd, struct tz_error *err);
+
 /* A folder that will replace .target: both absolute, on one file system. */
 struct scratch_place {
 	const char *path;
