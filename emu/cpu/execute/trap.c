@@ -370,7 +370,8 @@ cpu_trap(struct cpu *cpu)
 		cpu_sync_clock(cpu);
 	if (reaches_trace_state(cpu))
 		cpu_log_wake(cpu);
-	cpu_log_time(cpu);
+	if (cpu_logs_time(cpu) || reaches_trace_state(cpu))
+		cpu_log_time(cpu);
 	cpu_audit_trap(cpu, &uses);
 	if (cpu->trap.insn.class == INSN_INT1) {
 		cpu_deliver(cpu, VECTOR_DB, DELIVER_INT1, 0,
