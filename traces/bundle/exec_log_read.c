@@ -14,6 +14,9 @@
 /* A record, the DEFINE that a CODE precedes and the CUT after it have fewer words. */
 #define READ_RECORD_WORDS (READ_BLOCK_BYTES_MAX / 4 + 64)
 
+/* Contexts that are compared with the next one. */
+#define READ_CONTEXTS_RECENT 16
+
 struct exec_log_reader {
 	const char *name;
 	struct tz_error *err;
@@ -389,24 +392,43 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 		read_run(reader, entry);
 }
 
+/* The index of one of the last contexts that is the same; else of a new one. */
+static size_t
+find_context(struct exec_log_reader *reader, uint8_t cpl, uint64_t cr3)
+{
+	const struct exec_log_file_context *known = reader->log->contexts;
+	size_t index = reader->context_count;
+
+	for (size_t i = 0; i < READ_CONTEXTS_RECENT && index > 0; i++) {
+		index--;
+		if (known[index].cpl == cpl && known[index].cr3 == cr3)
+			return index;
+	}
+	return reader->context_count;
+}
+
+/* A program that makes system calls goes to and fro between a few contexts. */
 static void
 read_context(struct exec_log_reader *reader, const uint32_t *words)
 {
 	struct exec_log_file *log = reader->log;
-	size_t index = reader->context_count++;
+	uint8_t cpl = (uint8_t)words[0];
+	uint64_t cr3 = read_address(&words[1]);
+	size_t index = find_context(reader, cpl, cr3);
 
 	if (words[0] > 3) {
 		read_bad(reader, "CPL above 3");
 		return;
 	}
-	if (!GROW(log->contexts, reader->context_room, index + 1)) {
-		read_no_memory(reader);
-		return;
+	if (index == reader->context_count) {
+		if (!GROW(log->contexts, reader->context_room, index + 1)) {
+			read_no_memory(reader);
+			return;
+		}
+		log->contexts[index] =
+		    (struct exec_log_file_context){ .cpl = cpl, .cr3 = cr3 };
+		reader->context_count++;
 	}
-	log->contexts[index] = (struct exec_log_file_context){
-		.cpl = (uint8_t)words[0],
-		.cr3 = read_address(&words[1]),
-	};
 	read_step(reader, EXEC_LOG_FILE_CONTEXT, index);
 }
 
