@@ -309,28 +309,27 @@ bundle_read_stream(const struct bundle *bundle, size_t index, uint8_t **bytes,
 }
 
 int
-bundle_copy_stream(const struct bundle *bundle, size_t index, uint8_t *bytes,
-    size_t room, uint64_t *count, struct tz_error *err)
+bundle_open_stream(const struct bundle *bundle, size_t index, FILE **file,
+    uint64_t *count, struct tz_error *err)
 {
 	const char *name;
 	char path[4096];
 	struct stat st;
-	FILE *file;
 	int error;
 
 	TZ_ASSERT(index < bundle->stream_count);
 	name = bundle->streams[index].file;
 	error = bundle_path(bundle->path, name, path, err);
 	if (error == 0)
-		error = input_open(path, INPUT_PART, &file, err);
+		error = input_open(path, INPUT_PART, file, err);
 	if (error != 0)
 		return error;
-	if (fstat(fileno(file), &st) != 0 ||
-	    (fread(bytes, 1, room, file) < room && ferror(file)))
-		error = tz_error(err, TZ_EIO, "%s: %s", name, strerror(errno));
-	fclose(file);
+	if (fstat(fileno(*file), &st) != 0) {
+		fclose(*file);
+		return tz_error(err, TZ_EIO, "%s: %s", name, strerror(errno));
+	}
 	*count = (uint64_t)st.st_size;
-	return error;
+	return 0;
 }
 
 /* Reads a compressed file that holds elements of SIZE bytes. */

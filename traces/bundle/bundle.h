@@ -96,9 +96,9 @@ uint32_t bundle_stream_cpus(const struct bundle_stream *stream);
 int bundle_read_stream(const struct bundle *bundle, size_t index,
     uint8_t **bytes, size_t *count, struct tz_error *err);
 
-/* The same, but no more than ROOM of them, to BYTES; *COUNT: how many there are. */
-int bundle_copy_stream(const struct bundle *bundle, size_t index,
-    uint8_t *bytes, size_t room, uint64_t *count, struct tz_error *err);
+/* Its file, of *COUNT bytes, for piecewise reading; the caller closes it. */
+int bundle_open_stream(const struct bundle *bundle, size_t index, FILE **file,
+    uint64_t *count, struct tz_error *err);
 
 /* All events in global order; the caller frees them. */
 int bundle_read_events(const struct bundle *bundle, struct event **events,

@@ -43,7 +43,8 @@ decode_create(const struct decode_config *from)
 
 	if (decode == NULL)
 		return NULL;
-	if (!mask_cfe_cfes(from->bytes, from->count, &decode->blanked)) {
+	if (!from->plain &&
+	    !mask_cfe_cfes(from->bytes, from->count, &decode->blanked)) {
 		decode_destroy(decode);
 		return NULL;
 	}

@@ -22,6 +22,7 @@ struct decode_config {
 	size_t count;
 	uint32_t signature; /* CPUID.1:EAX, 0: unknown */
 	uint32_t errata;    /* that show: bits by profile_erratum */
+	bool plain;         /* mask_cfe_may_have() is known to be false */
 	const struct decode_filter *filter;
 	struct pt_image *image; /* outlives the decoder */
 	/* For decode_marks(); NULL: no times. */

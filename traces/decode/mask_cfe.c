@@ -61,9 +61,8 @@ mask_cfe_stretch(struct pt_packet_decoder *decoder, uint8_t *bytes)
 	}
 }
 
-/* True if BYTES may have such a CFE. */
-static bool
-mask_cfe_has(const uint8_t *bytes, size_t count)
+bool
+mask_cfe_may_have(const uint8_t *bytes, size_t count)
 {
 	const uint8_t *at = bytes, *end = bytes + count;
 
@@ -85,7 +84,7 @@ mask_cfe_cfes(const uint8_t *bytes, size_t count, uint8_t **copy)
 	struct pt_config config;
 
 	*copy = NULL;
-	if (!mask_cfe_has(bytes, count))
+	if (!mask_cfe_may_have(bytes, count))
 		return true;
 	pt_config_init(&config);
 	config.begin =

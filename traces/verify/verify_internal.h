@@ -8,6 +8,7 @@
 #ifndef TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 #define TOPAZ_TRACES_VERIFY_VERIFY_INTERNAL_H
 
+#include "harness/host/folder/spill.h"
 #include "traces/bundle/image.h"
 #include "traces/decode/decode.h"
 #include "traces/verify/flow.h"
@@ -69,9 +70,14 @@ struct verify_bytes {
 	struct verify_stream *stream;
 	uint8_t *bytes; /* drained, then the tail; by piece.position */
 	uint64_t count;
+	struct spill room; /* of .bytes */
+	bool may_have_cfe; /* mask_cfe_may_have() */
 	size_t interval_count;
 	size_t *intervals; /* of the stream, in order */
 };
+
+/* Bytes of a stream that are gone through before memory is left. */
+#define VERIFY_PART_BYTES (UINT64_C(1) << 20)
 
 /* Bytes [begin, end) of a stream without a hole. */
 struct verify_part {

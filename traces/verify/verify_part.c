@@ -14,6 +14,7 @@ part_decoder(const struct part_run *run)
 		.count = run->part->end - run->part->begin,
 		.signature = run->part->model.signature,
 		.errata = run->part->model.errata,
+		.plain = !run->bytes->may_have_cfe,
 		.filter = &run->part->filter,
 		.image = run->work->image.image,
 		.times = run->timed ? &run->times : NULL,
@@ -182,6 +183,18 @@ part_end(struct part_run *run)
 	return false;
 }
 
+/* The decoder goes on: what lies behind it need not be in memory. */
+static void
+part_leave(struct part_run *run)
+{
+	uint64_t at = run->part->begin + decode_info(run->decode).offset;
+
+	if (at - run->left < VERIFY_PART_BYTES)
+		return;
+	spill_leave(&run->bytes->room, at);
+	run->left = at;
+}
+
 /* Decodes and compares from one PSB to the end or to an overflow.  False: stop. */
 static bool
 part_run_once(struct part_run *run)
@@ -205,6 +218,7 @@ part_run_once(struct part_run *run)
 		part_take_up(run, before);
 		if (!part_compare(run))
 			return run->gave_up;
+		part_leave(run);
 		if (run->state == DECODE_OVERFLOW && run->overflow != NULL)
 			part_skip_overflow(run);
 		else if (run->state != DECODE_MORE)
@@ -257,6 +271,7 @@ verify_one_part(struct verify_work *work, const struct verify_bytes *bytes,
 	run->work = work;
 	run->bytes = bytes;
 	run->part = part;
+	run->left = part->begin;
 	run->timed = verify_time_config(work, bytes, part, &run->times);
 	run->decode = part_join_cycs(run) ? part_decoder(run) : NULL;
 	if (run->decode == NULL)

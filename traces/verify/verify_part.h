@@ -34,7 +34,8 @@ struct part_run {
 	const struct verify_overflow *overflow; /* the next one, or NULL */
 	size_t overflow_interval;               /* of the account */
 	uint64_t overflow_at;                   /* byte of the stream */
-	bool gave_up; /* after an overflow: not compared up to the next PSB */
+	uint64_t left; /* bytes of the stream that are out of memory */
+	bool gave_up;  /* after an overflow: not compared up to the next PSB */
 	bool guessed; /* the decoder itself chose where to continue after one */
 	struct verify_place guess; /* where the overflow ended */
 	uint64_t doubt_end; /* retired in .guess.at: all CALLs known from there */

@@ -1,9 +1,20 @@
 #include "traces/verify/verify_internal.h"
 
+#include "traces/decode/mask_cfe.h"
 #include "traces/decode/vector.h"
 #include "traces/verify/delivery/drains.h"
 
+#include <errno.h>
 #include <inttypes.h>
+
+#define PSB_BYTES 16
+
+/* The bytes of the part at AT of COUNT. */
+static uint64_t
+verify_part_of(uint64_t count, uint64_t at)
+{
+	return count - at < VERIFY_PART_BYTES ? count - at : VERIFY_PART_BYTES;
+}
 
 /* The filter in force in an interval; all 0 if there is none. */
 static struct decode_filter
@@ -97,17 +108,37 @@ verify_make_room(struct verify_work *work, struct verify_bytes *bytes)
 	uint64_t given = 0;
 	uint8_t *delivered = delivery_take(
 	    &work->delivery, bytes->account->key, &given);
+	struct tz_error why;
 
 	TZ_ASSERT(
 	    given == (verify_is_delivered(work) ? bytes->account->drained : 0));
-	bytes->bytes = realloc(delivered, bytes->count + 1);
-	if (bytes->bytes == NULL) {
+	if (spill_make(&bytes->room, bytes->count, &why) != 0) {
 		free(delivered);
-		return tz_error(work->err, TZ_EIO, "%s: out of memory",
-		    bytes->stream->name);
+		return tz_error(
+		    work->err, TZ_EIO, "%s: %s", bytes->stream->name, why.text);
 	}
-	memset(bytes->bytes + given, 0, bytes->count + 1 - given);
+	bytes->bytes = bytes->room.bytes;
+	for (uint64_t at = 0; at < given; at += VERIFY_PART_BYTES) {
+		memcpy(&bytes->bytes[at], &delivered[at],
+		    verify_part_of(given, at));
+		spill_leave(&bytes->room, at);
+	}
+	free(delivered);
 	return 0;
+}
+
+/* Reads what FILE has, up to COUNT bytes.  False: it cannot be read. */
+static bool
+verify_read_file(struct verify_bytes *bytes, FILE *file, uint64_t count)
+{
+	for (uint64_t at = 0; at < count; at += VERIFY_PART_BYTES) {
+		size_t part = verify_part_of(count, at);
+
+		if (fread(&bytes->bytes[at], 1, part, file) != part)
+			return ferror(file) == 0;
+		spill_leave(&bytes->room, at);
+	}
+	return true;
 }
 
 /* Reads the stream's file, up to the number of bytes that the events drained. */
@@ -117,14 +148,21 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	const struct bundle *bundle = work->bundle;
 	const struct verify_stream *stream = bytes->stream;
 	uint64_t count = 0, drained = bytes->account->drained;
-	int error;
 
 	for (size_t i = 0; i < bundle->stream_count; i++) {
+		FILE *file;
+		int error;
+
 		if (bundle->streams[i].thread != stream->thread ||
 		    bundle->streams[i].id != stream->id)
 			continue;
-		error = bundle_copy_stream(
-		    bundle, i, bytes->bytes, drained, &count, work->err);
+		error = bundle_open_stream(bundle, i, &file, &count, work->err);
+		if (error != 0)
+			return error;
+		if (!verify_read_file(bytes, file, drained))
+			error = tz_error(work->err, TZ_EIO, "%s: %s",
+			    bundle->streams[i].file, strerror(errno));
+		fclose(file);
 		if (error != 0)
 			return error;
 		break;
@@ -135,6 +173,31 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 		    " bytes, user space read %" PRIu64,
 		    stream->name, count, drained);
 	return 0;
+}
+
+/* Compares COUNT drained bytes from TO on with the frames. */
+static bool
+verify_compare_frames(struct verify_work *work, struct verify_bytes *bytes,
+    const struct account_piece *piece, uint64_t at, uint8_t *frames)
+{
+	const struct account_interval *interval =
+	    &work->account.intervals[piece->interval];
+	const uint8_t *to = &bytes->bytes[piece->position + at];
+	uint64_t count = verify_part_of(piece->bytes, at);
+	uint64_t have = trace_off_copy(
+	    &work->trace_off[interval->cpu], piece->offset + at, count, frames);
+
+	for (uint64_t i = 0; i < have; i++) {
+		if (frames[i] == to[i])
+			continue;
+		verify_add_finding(work,
+		    "%s: byte %" PRIu64 " is not what cpu%u wrote at offset "
+		    "%" PRIu64,
+		    bytes->stream->name, piece->position + at + i,
+		    interval->cpu, piece->offset + at + i);
+		return false;
+	}
+	return have == count;
 }
 
 /* Fills a tail from the frames; compares drained bytes with them. */
@@ -161,20 +224,13 @@ verify_fill_piece(struct verify_work *work, struct verify_bytes *bytes,
 			    piece->offset + have);
 		return;
 	}
-	frames = malloc(piece->bytes);
+	frames = malloc(VERIFY_PART_BYTES);
 	if (frames == NULL)
 		return; /* not checked */
-	have = trace_off_copy(&work->trace_off[interval->cpu], piece->offset,
-	    piece->bytes, frames);
-	for (uint64_t i = 0; i < have; i++) {
-		if (frames[i] == to[i])
-			continue;
-		verify_add_finding(work,
-		    "%s: byte %" PRIu64 " is not what cpu%u wrote at offset "
-		    "%" PRIu64,
-		    bytes->stream->name, piece->position + i, interval->cpu,
-		    piece->offset + i);
-		break;
+	for (uint64_t at = 0; at < piece->bytes; at += VERIFY_PART_BYTES) {
+		if (!verify_compare_frames(work, bytes, piece, at, frames))
+			break;
+		spill_leave(&bytes->room, piece->position + at);
 	}
 	free(frames);
 }
@@ -276,6 +332,23 @@ verify_parts(struct verify_work *work, const struct verify_bytes *bytes)
 	}
 }
 
+/* Looks for packets, part by part: one that lies in two parts is in the first one's. */
+static void
+verify_scan(struct verify_bytes *bytes)
+{
+	for (uint64_t at = 0; at < bytes->count; at += VERIFY_PART_BYTES) {
+		const uint8_t *part = &bytes->bytes[at];
+		uint64_t count = verify_part_of(bytes->count, at);
+		uint64_t more = bytes->count - at - count;
+
+		count += more < PSB_BYTES - 1 ? more : PSB_BYTES - 1;
+		bytes->stream->psbs += decode_count_psbs(part, count);
+		bytes->may_have_cfe |= mask_cfe_may_have(part, count);
+		spill_leave(&bytes->room, at);
+	}
+	spill_leave(&bytes->room, bytes->count);
+}
+
 static int
 verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 {
@@ -293,7 +366,7 @@ verify_fill(struct verify_work *work, size_t index, struct verify_bytes *bytes)
 		return error;
 	for (size_t i = 0; i < account->piece_count; i++)
 		verify_fill_piece(work, bytes, &account->pieces[i]);
-	bytes->stream->psbs = decode_count_psbs(bytes->bytes, bytes->count);
+	verify_scan(bytes);
 	return 0;
 }
 
@@ -333,7 +406,7 @@ verify_one_stream(struct verify_work *work, size_t index)
 		if (!stream->difference.found)
 			verify_judge_beyond(work, stream);
 	}
-	free(bytes.bytes);
+	spill_free(&bytes.room);
 	free(bytes.intervals);
 	return error;
 }
