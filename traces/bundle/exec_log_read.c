@@ -26,11 +26,9 @@ struct exec_log_reader {
 	const uint32_t *words;
 	size_t count, at;
 
-	/* A packed log: .words is .window, a part of it behind BASE words. */
-	struct zfile_frames
-	    *frames; /* NULL: .words is the log, or what is left */
-	uint32_t *window;
-	size_t window_bytes, base;
+	/* A packed log: .words is a part of it behind BASE words. */
+	struct zfile_frames *frames; /* NULL: .words is all that is left */
+	size_t base;
 
 	/* Allocated and used elements of the log's arrays. */
 	size_t block_room, offset_room;
@@ -86,16 +84,12 @@ static void
 read_step(
     struct exec_log_reader *reader, enum exec_log_file_step kind, size_t index)
 {
-	struct tz_error why;
-
 	if (index >= UINT32_MAX >> EXEC_LOG_FILE_BITS)
 		read_no_memory(reader);
-	else if (reader->error == 0 &&
-	    step_list_add(&reader->log->steps,
-		(uint32_t)index << EXEC_LOG_FILE_BITS | (uint32_t)kind,
-		&why) != 0)
-		reader->error = tz_error(
-		    reader->err, TZ_EIO, "%s: %s", reader->name, why.text);
+	else if (reader->error == 0)
+		reader->error = step_list_add(&reader->log->steps,
+		    (uint32_t)index << EXEC_LOG_FILE_BITS | (uint32_t)kind,
+		    reader->err);
 }
 
 static uint64_t
@@ -394,16 +388,15 @@ read_define(struct exec_log_reader *reader, uint32_t entry)
 
 /* The index of one of the last contexts that is the same; else of a new one. */
 static size_t
-find_context(struct exec_log_reader *reader, uint8_t cpl, uint64_t cr3)
+find_context(const struct exec_log_reader *reader, uint8_t cpl, uint64_t cr3)
 {
 	const struct exec_log_file_context *known = reader->log->contexts;
-	size_t index = reader->context_count;
+	size_t i = reader->context_count;
+	size_t end = i < READ_CONTEXTS_RECENT ? 0 : i - READ_CONTEXTS_RECENT;
 
-	for (size_t i = 0; i < READ_CONTEXTS_RECENT && index > 0; i++) {
-		index--;
-		if (known[index].cpl == cpl && known[index].cr3 == cr3)
-			return index;
-	}
+	while (i-- > end)
+		if (known[i].cpl == cpl && known[i].cr3 == cr3)
+			return i;
 	return reader->context_count;
 }
 
@@ -623,32 +616,28 @@ read_word(struct exec_log_reader *reader)
 	}
 }
 
-/* Makes the window hold the next record whole, or all that is left. */
+/* Makes .words hold the next record whole, or all that is left. */
 static void
 read_refill(struct exec_log_reader *reader)
 {
-	size_t left = reader->window_bytes - reader->at * sizeof(uint32_t);
-	uint8_t *window = (uint8_t *)(void *)reader->window;
-	size_t count = 1;
+	const size_t record = READ_RECORD_WORDS * sizeof(uint32_t);
+	const void *words;
+	size_t bytes;
 
-	if (left >= READ_RECORD_WORDS * sizeof(uint32_t))
+	if (reader->count - reader->at >= READ_RECORD_WORDS)
 		return;
-	memmove(window, &reader->window[reader->at], left);
+	reader->error = zfile_window(reader->frames,
+	    reader->at * sizeof(uint32_t), record, &words, &bytes, reader->err);
+	if (reader->error != 0)
+		return;
 	reader->base += reader->at;
 	reader->at = 0;
-	while (count != 0 && left < READ_RECORD_WORDS * sizeof(uint32_t)) {
-		reader->error = zfile_next(
-		    reader->frames, &window[left], &count, reader->err);
-		if (reader->error != 0)
-			return;
-		left += count;
-	}
-	reader->window_bytes = left;
-	reader->count = left / sizeof(uint32_t);
-	if (count != 0)
+	reader->words = words;
+	reader->count = bytes / sizeof(uint32_t);
+	if (bytes >= record)
 		return;
 	reader->frames = NULL;
-	if (left % sizeof(uint32_t) != 0)
+	if (bytes % sizeof(uint32_t) != 0)
 		reader->error = tz_error(reader->err, TZ_EFORMAT,
 		    "%s: its content ends in a record", reader->name);
 }
@@ -698,21 +687,13 @@ exec_log_read_packed(const char *name, FILE *file, struct code *code,
 {
 	struct zfile_frames *frames = zfile_frames_create(name, file);
 	struct exec_log_reader reader = {
-		.name = name,
-		.err = err,
-		.code = code,
-		.frames = frames,
-		.window = malloc(
-		    ZFILE_FRAME_BYTES + READ_RECORD_WORDS * sizeof(uint32_t)),
+		.name = name, .err = err, .code = code, .frames = frames
 	};
 	int error;
 
 	*log = NULL;
-	reader.words = reader.window;
-	error = reader.window == NULL || frames == NULL
-	    ? read_no_memory(&reader)
-	    : read_words(&reader, log);
-	free(reader.window);
+	error = frames == NULL ? read_no_memory(&reader)
+			       : read_words(&reader, log);
 	zfile_frames_destroy(frames);
 	return error;
 }

@@ -201,8 +201,10 @@ struct zfile_frames {
 	uint64_t content; /* bytes unpacked so far */
 	uint64_t base;    /* where .packed[0] is in the file */
 	size_t begin,
-	    count;  /* what is not unpacked yet is from .begin to .count */
-	bool ended; /* of the file */
+	    count;       /* what is not unpacked yet is from .begin to .count */
+	bool ended;      /* of the file */
+	uint8_t *window; /* zfile_window(); NULL: none yet */
+	size_t window_bytes;
 	uint8_t packed[2 * ZFILE_PART_BYTES];
 };
 
@@ -218,12 +220,16 @@ zfile_frames_create(const char *name, FILE *file)
 	frames->content = frames->base = 0;
 	frames->begin = frames->count = 0;
 	frames->ended = false;
+	frames->window = NULL;
+	frames->window_bytes = 0;
 	return frames;
 }
 
 void
 zfile_frames_destroy(struct zfile_frames *frames)
 {
+	if (frames != NULL)
+		free(frames->window);
 	free(frames);
 }
 
@@ -278,6 +284,29 @@ zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
 		return tz_error(err, TZ_EFORMAT,
 		    "%s: its content has more than 64 GiB", frames->name);
 	return 0;
+}
+
+int
+zfile_window(struct zfile_frames *frames, size_t drop, size_t more,
+    const void **bytes, size_t *count, struct tz_error *err)
+{
+	size_t left = frames->window_bytes - drop, added = 1;
+	int error = 0;
+
+	TZ_ASSERT(drop <= frames->window_bytes);
+	if (frames->window == NULL)
+		frames->window = malloc(ZFILE_FRAME_BYTES + more);
+	if (frames->window == NULL)
+		return tz_error(err, TZ_EIO, "%s: out of memory", frames->name);
+	memmove(frames->window, frames->window + drop, left);
+	while (error == 0 && added != 0 && left < more) {
+		error = zfile_next(frames, frames->window + left, &added, err);
+		left += added;
+	}
+	frames->window_bytes = left;
+	*bytes = frames->window;
+	*count = left;
+	return error;
 }
 
 bool

@@ -56,6 +56,14 @@ void zfile_frames_destroy(struct zfile_frames *frames);
 int zfile_next(struct zfile_frames *frames, uint8_t *out, size_t *count,
     struct tz_error *err);
 
+/*
+ * The same as a window onto the content: drops its first DROP bytes and makes it hold MORE
+ * at least, the same number in each call, or all that is left.  *BYTES is aligned as by
+ * malloc(3), and valid up to the next call.
+ */
+int zfile_window(struct zfile_frames *frames, size_t drop, size_t more,
+    const void **bytes, size_t *count, struct tz_error *err);
+
 /* The same for any zstd file: frames of any size, with or without a checksum. */
 int zfile_unpack(const char *name, const uint8_t *bytes, size_t count,
     uint8_t **content, size_t *content_bytes, struct tz_error *err);
