@@ -16,9 +16,9 @@ struct json_t;
  "CPU model, see: topaz list profiles; on a hybrid machine those of CPU 0, "  \
  "CPU 1 ...: comma-separated NAME[*COUNT]; the list repeats; with \"+cost\" " \
  "instructions take the time of the cost model"
-#define CMD_COST_HELP                                                             \
- "Time of an instruction: what the cost model of its processor says, or, unless " \
- "the profile has \"+cost\", one cycle (model)"
+#define CMD_COST_HELP                                                               \
+ "model: an instruction takes the time that the cost model of its processor says; " \
+ "1: one cycle, unless the profile has \"+cost\" (model)"
 #define CMD_ERRATA_HELP \
  "Comma-separated errata that the models show, see: topaz list errata (none)"
 
