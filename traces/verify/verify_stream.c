@@ -175,7 +175,10 @@ verify_read_drained(struct verify_work *work, struct verify_bytes *bytes)
 	return 0;
 }
 
-/* Compares COUNT drained bytes from TO on with the frames. */
+/*
+ * Compares the part at AT of PIECE, which was drained, with what the frames had, read to
+ * FRAMES.  False: it differs, or the rest is not known.
+ */
 static bool
 verify_compare_frames(struct verify_work *work, struct verify_bytes *bytes,
     const struct account_piece *piece, uint64_t at, uint8_t *frames)
