@@ -43,10 +43,11 @@ static const struct uop_class no_uops;
 static bool
 is_form(const char *form, const char *name)
 {
-	size_t length = strlen(name);
+	size_t i = 0;
 
-	return form[0] == name[0] && strncmp(form, name, length) == 0 &&
-	    form[length] == ' ';
+	while (name[i] != '\0' && form[i] == name[i])
+		i++;
+	return name[i] == '\0' && form[i] == ' ';
 }
 
 /* String instructions with REP. */
@@ -297,10 +298,10 @@ static uint64_t
 port_units(const struct cost_sum *sum, uint16_t *binding)
 {
 	uint64_t known[(1 << UOP_PORTS) / 64] = { 1 }, most = 0;
-	uint16_t unions[1 << UOP_PORTS] = { 0 };
+	uint16_t unions[1 << UOP_PORTS]; /* the first COUNT of them */
 	unsigned count = 1;
 
-	*binding = 0;
+	*binding = unions[0] = 0;
 	for (unsigned i = 0; i < sum->kinds; i++) {
 		unsigned old = count;
 

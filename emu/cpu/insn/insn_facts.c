@@ -163,6 +163,16 @@ lea_parts(const struct decoded *d)
 	return parts;
 }
 
+/* Appends MORE to FORM, of AT characters, as far as there is room. */
+static size_t
+append(char form[INSN_FORM_BYTES], size_t at, const char *more)
+{
+	while (*more != '\0' && at < INSN_FORM_BYTES - 1)
+		form[at++] = *more++;
+	form[at] = '\0';
+	return at;
+}
+
 static void
 find_form(const struct decoded *d, struct insn_facts *facts)
 {
@@ -187,9 +197,11 @@ find_form(const struct decoded *d, struct insn_facts *facts)
 		strcpy(kinds + n, "p");
 	else if (is_lea(d) && lea_parts(d) == 3)
 		strcpy(kinds + n, "3");
-	snprintf(facts->form, sizeof(facts->form), "%s%s %s",
-	    facts->traits & INSN_TRAIT_REP ? "rep " : "",
-	    ZydisMnemonicGetString(d->insn.mnemonic), kinds);
+	n = append(
+	    facts->form, 0, facts->traits & INSN_TRAIT_REP ? "rep " : "");
+	n = append(facts->form, n, ZydisMnemonicGetString(d->insn.mnemonic));
+	n = append(facts->form, n, " ");
+	(void)append(facts->form, n, kinds);
 }
 
 /* MOV and MOVZX that register renaming does: no micro-operation is executed. */
