@@ -124,6 +124,7 @@ class Bench:
                     self.run_row(table, f"{name}, {cpus} CPUs", command + ["--cpus", str(cpus)])
                 for work in ("sort", "branch", "string"):
                     self.run_row(table, f"{name}, {work}", command + ["--workload", work])
+                self.run_row(table, f"{name}, --cost 1", command + ["--cost", "1"])
         return table
 
     def explore(self, command):
@@ -163,6 +164,7 @@ class Bench:
         boot = [self.topaz, "boot", "--kernel", self.options.kernel, "--run", script]
         own = ["--snapshot-dir", os.path.join(self.folder, "snapshots")]
         rows = peers + [("topaz boot", boot + ["--no-snapshot"]),
+                        ("topaz boot --cost 1", boot + ["--no-snapshot", "--cost", "1"]),
                         ("topaz boot, from its snapshot", boot + own)]
         first = None
         for name, command in rows:
