@@ -34,14 +34,11 @@ is_plain(const struct cpu *cpu)
 	return !cpu->config.profile->cost;
 }
 
-/* Adds the instruction at VA to RUN.  Returns the units that it completes. */
+/* Adds INSN, at VA, to RUN; NULL: it is not known.  Returns the units that it completes. */
 static uint64_t
-price_insn(struct cpu *cpu, struct cost_run *run, const uint8_t *bytes,
-    size_t count, uint64_t va)
+price_insn(struct cpu *cpu, struct cost_run *run, const struct cost_insn *insn,
+    uint64_t va)
 {
-	const struct cost_insn *insn = cost_cache_insn(
-	    cpu->clock.known, bytes, count, va);
-
 	if (insn == NULL)
 		return COST_UNITS;
 	if (insn->uops == NULL && cpu->clock.unknown_form[0] == '\0')
@@ -76,9 +73,12 @@ price_block(struct cpu *cpu, const struct block *block, unsigned count,
 	before = *run;
 	for (unsigned i = 0; i < count; i++) {
 		const struct block_insn *insn = &block->insn[i];
+		uint64_t va = block->va + insn->at;
 
-		units += price_insn(cpu, run, code.bytes + insn->at,
-		    insn->length, block->va + insn->at);
+		units += price_insn(cpu, run,
+		    cost_cache_bytes(cpu->clock.known, code.bytes + insn->at,
+			insn->length, va),
+		    va);
 	}
 	units += cost_run_charge(run);
 	cost_cache_keep_run(cpu->clock.known, &before, &code, run, units);
@@ -146,7 +146,7 @@ insn_of(struct cpu *cpu, const struct block *block, unsigned index)
 	else if (!walk_read(&cpu->space, (struct gva){ va }, bytes,
 		     insn->length, NULL))
 		return NULL;
-	return cost_cache_insn(cpu->clock.known, bytes, insn->length, va);
+	return cost_cache_bytes(cpu->clock.known, bytes, insn->length, va);
 }
 
 /* The cost of BLOCK if it begins a run. */
@@ -249,7 +249,8 @@ cpu_retire_one(struct cpu *cpu, uint64_t rip)
 		    !walk_read(
 			&cpu->space, (struct gva){ rip }, bytes, count, NULL))
 			count--;
-		units = price_insn(cpu, run, bytes, count, rip);
+		units = price_insn(cpu, run,
+		    cost_cache_insn(cpu->clock.known, bytes, count, rip), rip);
 		units += cost_run_charge(run);
 	}
 	cpu->time.left--;

@@ -319,6 +319,52 @@ a_run_that_follows_itself_waits_for_its_chain(void **state)
 }
 
 /*
+ * More instructions than places, of few different bytes, at addresses that come again: what
+ * is found costs what cost_insn() says.
+ */
+static void
+what_is_kept_of_an_instruction_is_that_of_its_bytes(void **state)
+{
+	const struct profile_cost *model = model_of("skylake");
+	struct cost_cache *cache = cost_cache_create(model);
+	uint64_t seed = 5;
+
+	(void)state;
+	assert_non_null(cache);
+	for (unsigned i = 0; i < 60000; i++) {
+		uint8_t bytes[INSN_BYTES_MAX] = { 0x48, 0x8b };
+		uint64_t va = draw(&seed, 5000);
+		const struct cost_insn *found[2];
+		struct cost_insn insn;
+
+		bytes[0] = (uint8_t)(draw(&seed, 2) != 0 ? 0x48 : 0x66);
+		for (size_t n = 1; n < sizeof(bytes); n++)
+			bytes[n] = (uint8_t)draw(&seed, n < 3 ? 256 : 2);
+		if (!cost_insn(model, bytes, sizeof(bytes), va, &insn)) {
+			assert_null(
+			    cost_cache_insn(cache, bytes, sizeof(bytes), va));
+			continue;
+		}
+		found[0] = cost_cache_insn(cache, bytes, sizeof(bytes), va);
+		found[1] = cost_cache_bytes(
+		    cache, bytes, insn.facts.length, va);
+		assert_non_null(found[0]);
+		for (unsigned way = 0; way < 2; way++) {
+			assert_non_null(found[way]);
+			assert_string_equal(
+			    found[way]->facts.form, insn.facts.form);
+			assert_int_equal(
+			    found[way]->facts.traits, insn.facts.traits);
+			assert_ptr_equal(found[way]->uops, insn.uops);
+			assert_int_equal(found[way]->fused, insn.fused);
+			assert_int_equal(found[way]->serial, insn.serial);
+			assert_int_equal(found[way]->iteration, insn.iteration);
+		}
+	}
+	cost_cache_destroy(cache);
+}
+
+/*
  * What is kept of a piece of code is that of its bytes, its
  * address and the run before it.
  */
@@ -605,6 +651,8 @@ main(void)
 		cmocka_unit_test(a_sum_can_be_continued),
 		cmocka_unit_test(a_run_is_the_same_however_it_is_cut),
 		cmocka_unit_test(a_run_that_follows_itself_waits_for_its_chain),
+		cmocka_unit_test(
+		    what_is_kept_of_an_instruction_is_that_of_its_bytes),
 		cmocka_unit_test(
 		    what_is_kept_is_for_the_same_code_in_the_same_run),
 		cmocka_unit_test(an_unknown_instruction_takes_a_cycle),

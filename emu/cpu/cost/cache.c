@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#define INSN_BITS  14
+#define INSN_BITS  12
+#define BYTES_BITS 13
 #define RUN_BITS   13
 #define CHAIN_BITS 8
 #define CODE_BYTES 192 /* of a piece that is kept */
@@ -16,11 +17,11 @@ struct key {
 
 struct cost_cache {
 	const struct profile_cost *model;
-	struct {
+	struct cost_entry {
 		uint64_t va;
 		uint8_t bytes[INSN_BYTES_MAX]; /* .insn.facts.length of them */
 		struct cost_insn insn; /* length 0: the entry is not used */
-	} entry[1u << INSN_BITS];
+	} entry[1u << INSN_BITS], by_bytes[1u << BYTES_BITS];
 	struct {
 		struct key code;
 		struct cost_run before, after;
@@ -54,25 +55,57 @@ slot_of(uint64_t number, unsigned bits)
 	return number * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits);
 }
 
-const struct cost_insn *
-cost_cache_insn(
-    struct cost_cache *cache, const uint8_t *bytes, size_t count, uint64_t va)
+/* True if BYTES begin with the instruction of ENTRY. */
+static bool
+entry_is_of(const struct cost_entry *entry, const uint8_t *bytes, size_t count)
 {
-	size_t slot = slot_of(va, INSN_BITS);
-	struct cost_insn *insn = &cache->entry[slot].insn;
-	uint8_t length = insn->facts.length;
+	uint8_t length = entry->insn.facts.length;
 
-	/* Bytes after the instruction are not compared. */
-	if (length != 0 && length <= count && cache->entry[slot].va == va &&
-	    memcmp(cache->entry[slot].bytes, bytes, length) == 0)
-		return insn;
+	return length != 0 && length <= count &&
+	    memcmp(entry->bytes, bytes, length) == 0;
+}
+
+static const struct cost_insn *
+entry_fill(struct cost_cache *cache, struct cost_entry *entry,
+    const uint8_t *bytes, size_t count, uint64_t va)
+{
+	struct cost_insn *insn = &entry->insn;
+
 	if (!cost_insn(cache->model, bytes, count, va, insn)) {
 		insn->facts.length = 0;
 		return NULL;
 	}
-	cache->entry[slot].va = va;
-	memcpy(cache->entry[slot].bytes, bytes, insn->facts.length);
+	entry->va = va;
+	memcpy(entry->bytes, bytes, insn->facts.length);
 	return insn;
+}
+
+const struct cost_insn *
+cost_cache_insn(
+    struct cost_cache *cache, const uint8_t *bytes, size_t count, uint64_t va)
+{
+	struct cost_entry *entry = &cache->entry[slot_of(va, INSN_BITS)];
+
+	return entry->va == va && entry_is_of(entry, bytes, count)
+	    ? &entry->insn
+	    : entry_fill(cache, entry, bytes, count, va);
+}
+
+const struct cost_insn *
+cost_cache_bytes(
+    struct cost_cache *cache, const uint8_t *bytes, size_t length, uint64_t va)
+{
+	uint64_t words[2] = { 0 };
+	struct cost_entry *entry;
+
+	TZ_ASSERT(length <= sizeof(words));
+	memcpy(words, bytes, length);
+	entry = &cache->by_bytes[slot_of(
+	    words[0] ^ words[1] * 31 ^ length << 56, BYTES_BITS)];
+	return entry->insn.facts.length == length &&
+		entry_is_of(entry, bytes, length)
+	    ? &entry->insn
+	    : entry_fill(cache, entry, bytes, length, va);
 }
 
 static bool

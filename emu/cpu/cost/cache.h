@@ -20,6 +20,13 @@ void cost_cache_destroy(struct cost_cache *cache);
 const struct cost_insn *cost_cache_insn(
     struct cost_cache *cache, const uint8_t *bytes, size_t count, uint64_t va);
 
+/*
+ * The same for an instruction of LENGTH bytes, and for its cost alone: addresses in its
+ * facts may be those of the same bytes elsewhere.
+ */
+const struct cost_insn *cost_cache_bytes(
+    struct cost_cache *cache, const uint8_t *bytes, size_t length, uint64_t va);
+
 /* A piece of code: COUNT instructions, SIZE bytes, at VA. */
 struct cost_code {
 	uint64_t va;
