@@ -63,6 +63,8 @@ EOF
 }
 backend --cpus 2
 backend --cpus 2 --mode thread
+# More bytes than verify keeps in memory.
+backend --workload branch --rounds 550
 backend --cpus 1 --set buf=8192 --set stop=1
 # With the cost model, the reader of such a small buffer is overtaken: hwt does not wait for it.
 backend --cost 1 --cpus 2 --mode thread --set buf=16384 --set stop=1 --profile alderlake-p
