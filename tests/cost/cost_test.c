@@ -332,7 +332,7 @@ what_is_kept_of_an_instruction_is_that_of_its_bytes(void **state)
 	(void)state;
 	assert_non_null(cache);
 	for (unsigned i = 0; i < 60000; i++) {
-		uint8_t bytes[INSN_BYTES_MAX] = { 0x48, 0x8b };
+		uint8_t bytes[INSN_BYTES_MAX];
 		uint64_t va = draw(&seed, 5000);
 		const struct cost_insn *found[2];
 		struct cost_insn insn;

@@ -211,17 +211,12 @@ struct zfile_frames {
 struct zfile_frames *
 zfile_frames_create(const char *name, FILE *file)
 {
-	struct zfile_frames *frames = malloc(sizeof(*frames));
+	struct zfile_frames *frames = calloc(1, sizeof(*frames));
 
 	if (frames == NULL)
 		return NULL;
 	frames->name = name;
 	frames->file = file;
-	frames->content = frames->base = 0;
-	frames->begin = frames->count = 0;
-	frames->ended = false;
-	frames->window = NULL;
-	frames->window_bytes = 0;
 	return frames;
 }
 

@@ -16,7 +16,7 @@
  */
 bool mask_cfe_cfes(const uint8_t *bytes, size_t count, uint8_t **copy);
 
-/* False: there is none in BYTES, which need not begin or end with a whole packet. */
+/* False: BYTES have no such CFE.  They may begin or end within a packet. */
 bool mask_cfe_may_have(const uint8_t *bytes, size_t count);
 
 #endif

@@ -359,6 +359,7 @@ void
 cpu_trap(struct cpu *cpu)
 {
 	uint64_t rip = cpu->trap.rip;
+	bool reaches = reaches_trace_state(cpu);
 	uint64_t fault_va = 0;
 	struct insn_uses uses;
 	enum fault fault;
@@ -368,9 +369,9 @@ cpu_trap(struct cpu *cpu)
 	cpu_count_down_nmi(cpu);
 	if (pt_unit_fast(cpu->unit)->timed || writes_trace_state(cpu))
 		cpu_sync_clock(cpu);
-	if (reaches_trace_state(cpu))
+	if (reaches)
 		cpu_log_wake(cpu);
-	if (cpu_logs_time(cpu) || reaches_trace_state(cpu))
+	if (reaches || cpu_logs_time(cpu))
 		cpu_log_time(cpu);
 	cpu_audit_trap(cpu, &uses);
 	if (cpu->trap.insn.class == INSN_INT1) {
